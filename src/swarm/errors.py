@@ -1,0 +1,216 @@
+"""Every exception the library raises, in one tree.
+
+    SwarmError                      .response: what the run had done so far, or None
+    ├── AgentError (ValueError)         an agent, tool or handoff that cannot work as it is written
+    ├── HistoryError (ValueError)       messages that cannot be sent; .index says which
+    ├── StateError (ValueError)         a saved state or an approval that does not fit
+    ├── ConfigError                     no client, a missing extra, a wrong setting
+    ├── ToolError                       a call that failed, for tool_errors="raise"; .call
+    │   ├── ToolNotFound
+    │   ├── ToolArgumentsError
+    │   └── ToolTimeout (TimeoutError)
+    ├── LimitExceeded                   Limits(on_limit="raise"); .limit
+    ├── RunTimeout (TimeoutError)       run(timeout=...); never transient
+    └── ModelError                      .status .body .request_id .cause
+        ├── RequestError                the provider refused the request: 400, 404, 413, 422, ...
+        │   └── AuthenticationError     401, 403
+        ├── InvalidReply                an answer that is no Chat Completion, or an error with status 200
+        ├── StreamBroken                a stream that ended too early after text was shown
+        └── TransientError              worth another try; .retry_after in seconds, or None
+            ├── RateLimitError          429
+            ├── ServerError             408, 409, 5xx
+            ├── ConnectionFailed        no connection, or it broke before anything came
+            └── ModelTimeout (TimeoutError)  connect, read or whole-call time limit
+
+    Cancelled (BaseException)       thrown into a run that is being closed; users never see it
+    SchemaWarning (UserWarning)     a type that a JSON Schema cannot say
+
+Errors of the model, of the provider and of the user are told apart, so that a policy can retry one kind and leave the others alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .types import Response, ToolCall
+
+
+class SwarmError(Exception):
+    """The root of the tree. `response` holds what the run had done when it failed."""
+
+    response: Response | None = None
+
+
+class AgentError(SwarmError, ValueError):
+    """An Agent, tool or Handoff that cannot work as it is written. Raised when it is made, not at the first message."""
+
+
+class HistoryError(SwarmError, ValueError):
+    """Messages that cannot be sent to any provider.
+
+    Args:
+        text: what is wrong and what to do.
+        index: position of the message in the list that was passed in, or None.
+    """
+
+    def __init__(self, text: str, index: int | None = None) -> None:
+        super().__init__(text)
+        self.index = index
+
+
+class StateError(SwarmError, ValueError):
+    """A saved state, or an approval, that does not fit the agents and calls at hand."""
+
+
+class ConfigError(SwarmError):
+    """Something outside the code is missing: a key, an endpoint, an extra."""
+
+
+class ToolError(SwarmError):
+    """A tool call that failed. The text is what the model is told, without the leading "Error: "."""
+
+    call: ToolCall | None = None
+
+
+class ToolNotFound(ToolError):
+    """The model called a function that the agent does not have."""
+
+
+class ToolArgumentsError(ToolError):
+    """Arguments that are not JSON, not an object, or do not fit the function's parameters."""
+
+
+class ToolTimeout(ToolError, TimeoutError):
+    """A tool ran longer than its time limit."""
+
+
+class LimitExceeded(SwarmError):
+    """A limit was hit and `Limits(on_limit="raise")` asked for an error.
+
+    Args:
+        text: which limit, how much was allowed, how much was used.
+        limit: its name, as in `Response.stop_reason` after "limit:".
+    """
+
+    def __init__(self, text: str, limit: str = "") -> None:
+        super().__init__(text)
+        self.limit = limit
+
+
+class RunTimeout(SwarmError, TimeoutError):
+    """`run(timeout=...)` ran out. What was done until then is on `.response`."""
+
+
+class ModelError(SwarmError):
+    """The model's side failed.
+
+    Args:
+        text: the provider's own words, with the status in front where there is one.
+        status: HTTP status, or None.
+        body: the provider's answer as parsed JSON, or its text, or None.
+        request_id: the provider's id for the request, or None.
+        cause: the exception of the client library that was used, or None.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        status: int | None = None,
+        body: Any = None,
+        request_id: str | None = None,
+        cause: BaseException | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.status = status
+        self.body = body
+        self.request_id = request_id
+        self.cause = cause
+
+
+class RequestError(ModelError):
+    """The provider refused the request; sending it again unchanged will not help."""
+
+
+class AuthenticationError(RequestError):
+    """The key is missing, wrong, or not allowed to do this (401, 403)."""
+
+
+class InvalidReply(ModelError):
+    """The answer is no Chat Completion: no choices, no message, or an error body with status 200."""
+
+
+class StreamBroken(ModelError):
+    """A stream ended before its end, after part of it had been handed on.
+
+    It is not transient, since a second try would repeat what was shown. `partial` is the assembled part.
+    """
+
+    partial: dict[str, Any] | None = None
+
+
+class TransientError(ModelError):
+    """A failure worth another try. `retry_after` is the provider's wish in seconds, or None."""
+
+    retry_after: float | None = None
+
+
+class RateLimitError(TransientError):
+    """Too many requests or tokens (429)."""
+
+
+class ServerError(TransientError):
+    """The provider failed or was overloaded (408, 409, 5xx)."""
+
+
+class ConnectionFailed(TransientError):
+    """No connection could be made, or it broke before an answer came."""
+
+
+class ModelTimeout(TransientError, TimeoutError):
+    """Connecting, the wait for the next byte, or the whole call took longer than allowed."""
+
+
+class Cancelled(BaseException):
+    """Thrown into a flow that is being closed. A BaseException, so that no `except Exception` swallows it."""
+
+
+class SchemaWarning(UserWarning):
+    """A parameter's type cannot be said in JSON Schema; it is sent as a string and passed on as it comes."""
+
+
+def status_error(
+    status: int,
+    text: str,
+    *,
+    body: Any = None,
+    request_id: str | None = None,
+    retry_after: float | None = None,
+    cause: BaseException | None = None,
+) -> ModelError:
+    """The error for an HTTP status, as the API reference groups them (platform.openai.com/docs/guides/error-codes).
+
+    Args:
+        status: HTTP status of the answer.
+        text: the provider's message.
+        body: the parsed answer, or its text.
+        request_id: the provider's id for the request.
+        retry_after: seconds the provider asks to wait.
+        cause: the exception of the client library, if one was used.
+    """
+    kind: type[ModelError]
+    if status in (401, 403):
+        kind = AuthenticationError
+    elif status == 429:
+        kind = RateLimitError
+    elif status in (408, 409) or status >= 500:
+        kind = ServerError
+    elif status >= 400:
+        kind = RequestError
+    else:
+        kind = InvalidReply
+    error = kind(f"{status}: {text}", status=status, body=body, request_id=request_id, cause=cause)
+    if isinstance(error, TransientError):
+        error.retry_after = retry_after
+    return error
