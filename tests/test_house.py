@@ -1,0 +1,251 @@
+"""The budgets and promises of the house: sizes, names, imports, dependencies, and what no file may say.
+
+A budget that is hit asks for a better cut, not for a bigger number.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import swarm
+from tests import api
+
+ROOT = Path(__file__).parent.parent
+SRC = ROOT / "src" / "swarm"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OUR_FILES = sorted([*SRC.rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
+
+# What is built on the core; every other file under src/swarm counts as core.
+OUTSIDE = ("cli", "evals/", "ext/", "models/offline", "models/scripted", "models/tape", "policies/", "repl/", "testing/")
+
+# What `import swarm` must not load: transports, extras, and the docstring parser (30 ms), each loaded where it is first needed.
+LAZY = ("aiohttp", "docstring_parser", "numpy", "onnxruntime", "openai", "rich", "tokenizers", "typer", "urllib3")
+
+# The pure modules, and those of the core that they are made with. They may import each other, pydantic and the standard library.
+PURE = ("assembly", "calls", "effects", "errors", "events", "handoffs", "limits", "loop", "messages", "run", "schema", "tools", "types")
+
+# In pieces, so that this file does not name what it forbids.
+FORBIDDEN_TEXT = re.compile(
+    "|".join(
+        [
+            "pypi" + r"\.org",
+            "pythonhosted" + r"\.org",
+            "registry" + r"\.npmjs",
+            "deb" + r"\.debian\.org",
+            r"index" + "-url",
+            r"(?<![\w.$}>-])/" + r"(work|root|opt/pypi|opt/wheels|home/\w+)/",
+        ]
+    )
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def functions_of(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+
+
+def tracked_files() -> list[Path]:
+    """Every file that git tracks, or, in an unpacked source distribution, every file there is."""
+    if not (ROOT / ".git").exists():
+        return [path for path in ROOT.rglob("*") if path.is_file()]
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+# Sizes
+
+
+def test_a_file_has_at_most_500_lines() -> None:
+    assert {name_of(path): count for path in OUR_FILES if (count := lines_of(path)) > 500} == {}
+
+
+def test_a_function_has_at_most_60_lines() -> None:
+    long = {
+        f"{name_of(path)}:{node.lineno} {node.name}": size
+        for path in OUR_FILES
+        for node in functions_of(path)
+        if (size := (node.end_lineno or node.lineno) - node.lineno + 1) > 60
+    }
+    assert long == {}
+
+
+def test_the_loop_has_at_most_150_lines() -> None:
+    assert lines_of(SRC / "loop.py") <= 150
+
+
+def test_the_core_has_at_most_3500_lines() -> None:
+    """D38"""
+    core = [path for path in SRC.rglob("*.py") if not path.relative_to(SRC).as_posix().startswith(OUTSIDE)]
+    sizes = {name_of(path): lines_of(path) for path in core}
+    assert sum(sizes.values()) <= 3_500, sizes
+
+
+def test_a_policy_has_at_most_150_lines() -> None:
+    """D38"""
+    assert {name_of(path): count for path in (SRC / "policies").glob("*.py") if (count := lines_of(path)) > 150} == {}
+
+
+# Names
+
+
+def test_the_root_names_are_sorted_and_few() -> None:
+    assert swarm.__all__ == sorted(swarm.__all__)
+    assert len(set(swarm.__all__)) == len(swarm.__all__) <= 40
+
+
+@pytest.mark.parametrize("name", swarm.__all__)
+def test_a_root_name_resolves(name: str) -> None:
+    assert getattr(swarm, name) is not None
+
+
+def test_an_unknown_root_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = swarm.no_such_name  # type: ignore[attr-defined]
+
+
+def test_the_public_signatures_are_those_that_were_frozen() -> None:
+    frozen = json.loads(api.FILE.read_text(encoding="utf-8"))
+    assert api.public_api() == frozen, "if the change is meant, run `make api` and commit tests/api.json"
+
+
+# Imports
+
+
+def test_importing_swarm_loads_no_transport_and_no_extra() -> None:
+    code = f"import sys, swarm; print(*sorted(set(sys.modules) & {set(LAZY)!r}))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "src", capture_output=True, check=True, text=True)
+    assert run.stdout.split() == []
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_a_pure_module_imports_only_its_like(module: str) -> None:
+    allowed = {"pydantic", "pydantic_core"} | sys.stdlib_module_names
+    lazily_allowed = {"docstring_parser"} if module == "schema" else set[str]()
+    for node in runtime_imports(ast.parse((SRC / f"{module}.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            outside = {alias.name.split(".")[0] for alias in node.names} - allowed - lazily_allowed
+        elif node.level == 0:
+            outside = {(node.module or "").split(".")[0]} - allowed - lazily_allowed
+        else:
+            outside = ({node.module} if node.module else {alias.name for alias in node.names}) - set(PURE)
+        assert not outside, f"{module}.py:{node.lineno} imports {', '.join(map(str, outside))}"
+
+
+def runtime_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run, at the top or in a function; those under `if TYPE_CHECKING` do not."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from runtime_imports(node)
+
+
+# Dependencies and packaging
+
+
+def package_names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=!~; ]", line, maxsplit=1)[0].lower().replace("_", "-") for line in requirements} - {"openswarm"}
+
+
+def pins(name: str) -> dict[str, str]:
+    lines = (ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def test_the_core_has_four_dependencies() -> None:
+    """P14"""
+    assert package_names(PROJECT["project"]["dependencies"]) == {"aiohttp", "docstring-parser", "pydantic", "urllib3"}
+
+
+def test_the_distribution_is_not_named_like_the_import() -> None:
+    """P19"""
+    assert PROJECT["project"]["name"] == "openswarm"
+
+
+def test_every_dependency_has_its_reason() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    named = package_names(PROJECT["project"]["dependencies"]).union(*(package_names(lines) for lines in extras.values()))
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\|(?: `\w+` \|)? `([\w-]+)` \| \S", text, re.MULTILINE))
+    assert rows == named
+
+
+def test_the_pins_cover_every_dependency() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    core = package_names(PROJECT["project"]["dependencies"])
+    demo, dev = package_names(list(pins("demo.txt"))), package_names(list(pins("dev.txt")))
+    assert core | package_names(extras["cli"]) | package_names(extras["offline"]) <= demo
+    assert core.union(*(package_names(lines) for lines in extras.values())) <= dev
+
+
+def test_the_demo_runs_with_the_versions_that_are_tested() -> None:
+    assert pins("demo.txt").items() <= pins("dev.txt").items()
+
+
+def test_the_package_is_marked_as_typed() -> None:
+    assert (SRC / "py.typed").is_file()
+
+
+# What no file says
+
+
+def test_no_file_names_a_package_index_or_a_path_of_one_machine() -> None:
+    found: list[str] = []
+    for path in tracked_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{name_of(path)}: {match[0]}" for match in FORBIDDEN_TEXT.finditer(text)]
+    assert found == []
+
+
+CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "time_ns"}
+
+
+def reads_clock(node: ast.AST, tainted: set[str]) -> bool:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and (part.id in tainted or part.id in CLOCKS):
+            return True
+        if isinstance(part, ast.Attribute) and (part.attr in CLOCKS or ast.unparse(part) == "time.time"):
+            return True
+    return False
+
+
+def timed_asserts(function: ast.AST) -> Iterator[int]:
+    """Lines of asserts on a clock, or on a name that was computed from one."""
+    tainted: set[str] = set()
+    for node in sorted((node for node in ast.walk(function) if isinstance(node, ast.stmt)), key=lambda node: node.lineno):
+        if isinstance(node, ast.Assign) and reads_clock(node.value, tainted):
+            tainted |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.Assert) and reads_clock(node.test, tainted):
+            yield node.lineno
+
+
+def test_no_test_asserts_how_long_something_took() -> None:
+    """A shared machine makes such a test fail by chance; `benchmarks/` measures, `limits` are tested with a clock of their own."""
+    found = [
+        f"{name_of(path)}:{line}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for function in functions_of(path)
+        for line in timed_asserts(function)
+    ]
+    assert found == []
