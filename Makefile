@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 .PHONY: help demo test check bench nightly api clean
 
 help:  ## print this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.demo  ## talk to the airline example, offline, without a key (or pipe lines into it)
 	@$(BIN)/swarm demo airline
@@ -22,11 +22,12 @@ check: $(VENV)/.dev  ## formatting, lint, types, import rules, budgets
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -q tests/test_house.py
 
-bench: $(VENV)/.dev  ## what a turn costs, in process and over HTTP
+bench: $(VENV)/.dev  ## what a turn, an import and a run over HTTP cost
 	$(BIN)/python -m benchmarks.turn_cost
+	$(BIN)/python -m benchmarks.import_cost
 	$(BIN)/python -m benchmarks.http_cost
 
 nightly: $(VENV)/.dev  ## every test, the slow ones too, with many more generated cases
