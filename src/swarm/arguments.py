@@ -1,0 +1,227 @@
+"""A model's JSON arguments as the Python values that a function asks for.
+
+Nearly all calls are right, so the validator reads the text in one pass. Only when that fails is the text looked at step by step:
+for what models get nearly right (an object as text, a number for a name, null for "not given"), and for an answer that tells
+the model what to correct.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from pydantic_core import ValidationError, from_json, to_json
+
+from .errors import ToolArgumentsError
+from .schema import Json, Schema
+from .signature import EMPTY, Signature
+
+
+class Arguments:
+    """The arguments of one function.
+
+    The schema is built at first use, so that making an agent stays cheap; a type that cannot be said in JSON Schema is therefore
+    warned about then. What is wrong with a signature is found at once.
+
+    Attributes:
+        signature: what the function takes.
+    """
+
+    __slots__ = ("_schema", "_unhinted", "signature")
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        """Reads a signature.
+
+        Raises:
+            AgentError: a signature that no model could call.
+        """
+        self.signature = Signature(fn)
+        self._schema: Schema | None = None
+        self._unhinted = [p.name for p in self.signature.parameters.values() if p.annotation is EMPTY and not p.required]
+
+    def schema(self, name: str) -> Schema:
+        """The schema and validator.
+
+        Args:
+            name: the function's name, for a SchemaWarning at the first time.
+        """
+        if self._schema is None:
+            self._schema = Schema(self.signature, name)
+            self.signature.scopes = []  # only needed for that
+        return self._schema
+
+    def values(self, raw: Any, name: str, loose: bool = False) -> Json:
+        """Keyword arguments for the function, of the annotated types.
+
+        Args:
+            raw: the arguments as a model sent them: JSON text, a parsed object, or nothing.
+            name: what the model calls the function, for the error's text.
+            loose: whether to leave out arguments that the function does not have, instead of refusing them.
+
+        Raises:
+            ToolArgumentsError: its text tells the model what to correct.
+        """
+        schema = self._schema or self.schema(name)
+        if type(raw) is not str:
+            return self._repaired(schema, raw, name, loose)
+        try:
+            values = schema.validator.validate_json(raw)
+        except Exception:  # a validator of the user's own may raise anything; the slow way finds out what to say
+            return self._repaired(schema, raw, name, loose)
+        return self._cleaned(values)
+
+    def _cleaned(self, values: Json) -> Json:
+        if self.signature.rest is not None:
+            for hidden in self.signature.hidden:
+                values.pop(hidden, None)
+        for name in self._unhinted:  # where a type is given, the validator refuses a null that means "not given"
+            if name in values and values[name] is None:
+                del values[name]
+        return values
+
+    def _repaired(self, schema: Schema, raw: Any, name: str, loose: bool) -> Json:
+        data = read_object(raw, name)
+        known = self.signature.parameters
+        for key in list(data):
+            if key in self.signature.hidden or (loose and key not in known):
+                del data[key]
+        optional = {parameter.name for parameter in known.values() if not parameter.required}
+        errors: list[Json] = []
+        for _ in range(5):  # text in text in text: deep enough, and an end
+            try:
+                return self._cleaned(schema.validator.validate_json(to_json(data)))
+            except ValidationError as error:
+                errors = cast("list[Json]", error.errors(include_url=False, include_context=False))
+            except Exception as error:
+                raise ToolArgumentsError(f"The arguments of {name} could not be converted: {type(error).__name__}: {error}") from error
+            if not _repair(data, errors, optional):
+                break
+        accepted = ", ".join(f"{parameter.name} (required)" if parameter.required else parameter.name for parameter in known.values())
+        accepts = f"It accepts: {accepted}." if accepted else "It takes no arguments."
+        raise ToolArgumentsError(f"Wrong arguments for {name}: {_complaint(data, errors)}. {accepts} Correct them and call it again.")
+
+
+_known: WeakKeyDictionary[Any, dict[bool, Arguments]] = WeakKeyDictionary()
+
+
+def arguments_of(fn: Callable[..., Any]) -> Arguments:
+    """The arguments of a function; read once for a function, a partial, or the function of a bound method, as long as it lives.
+
+    Raises:
+        AgentError: a signature that no model could call.
+    """
+    method = isinstance(fn, types.MethodType)
+    key = fn.__func__ if isinstance(fn, types.MethodType) else fn
+    if not isinstance(key, (types.FunctionType, functools.partial)):
+        return Arguments(fn)
+    both = _known.setdefault(key, {})
+    found = both.get(method)
+    if found is None:
+        found = both[method] = Arguments(fn)
+    return found
+
+
+def read_object(raw: Any, name: str) -> Json:
+    """The JSON object in what a model sent as arguments; nothing at all, and null, are an empty one.
+
+    Args:
+        raw: JSON text, a parsed object, or nothing. An object that was put into a JSON string is unpacked.
+        name: what the model calls the function, for the error's text.
+
+    Raises:
+        ToolArgumentsError: no JSON, or no object.
+    """
+    data: Any = raw
+    try:
+        if isinstance(data, dict):
+            data = to_json(data, fallback=str).decode()  # a copy, and only what JSON can hold
+        if isinstance(data, str):
+            data = from_json(data) if data.strip() else None
+    except (ValueError, TypeError) as error:
+        raise ToolArgumentsError(f"The arguments of {name} are not valid JSON: {error}. Send one complete JSON object.") from None
+    if isinstance(data, str):
+        with suppress(ValueError):
+            data = from_json(data) if data.strip() else None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ToolArgumentsError(f"The arguments of {name} must be a JSON object like {{}}, got {_shown(data)}.")
+    return cast("Json", data)
+
+
+_UNCHANGED = object()
+
+
+def _repair(data: Json, errors: list[Json], optional: set[str]) -> bool:
+    """Rereads wrong values of `data` in the way their errors suggest; returns whether any changed."""
+    changed = False
+    for error in errors:
+        parent, path = _find(data, error["loc"])
+        if not path or parent[path[-1]] != error["input"]:
+            continue
+        if error["input"] is None and isinstance(parent, dict) and (len(path) > 1 or path[0] in optional):
+            del parent[path[-1]]  # null for "not given"
+            changed = True
+        elif (other := _reread(error["input"], error["type"])) is not _UNCHANGED:
+            parent[path[-1]] = other
+            changed = True
+    return changed
+
+
+def _reread(value: Any, error: str) -> Any:
+    member = error in ("enum", "literal_error")
+    if isinstance(value, str) and (member or error.endswith("_type")):
+        try:
+            other = from_json(value)
+        except ValueError:
+            return _UNCHANGED
+        return cast("Any", other) if isinstance(other, (bool, int, float) if member else (dict, list)) else _UNCHANGED
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and (member or error == "string_type"):
+        return str(value)
+    return _UNCHANGED
+
+
+def _find(data: Any, steps: tuple[int | str, ...]) -> tuple[Any, list[int | str]]:
+    """Where an error's location leads: the container and the path. Names of union members, which are no keys, are left out."""
+    parent: Any = None
+    path: list[int | str] = []
+    for step in steps:
+        if (isinstance(data, dict) and step in data) or (
+            isinstance(data, list) and isinstance(step, int) and step < len(cast("list[Any]", data))
+        ):
+            parent, data = cast("Any", data), cast("Any", data)[step]
+            path.append(step)
+    return parent, path
+
+
+def _complaint(data: Json, errors: list[Json]) -> str:
+    """What is wrong, in the words a model needs."""
+    missing: list[str] = []
+    unknown: list[str] = []
+    wrong: dict[tuple[str, str], list[str]] = {}
+    for error in errors:
+        _, path = _find(data, error["loc"])
+        if error["type"] == "missing":
+            missing.append(_dotted([*path, error["loc"][-1]]))
+        elif error["type"] == "extra_forbidden":
+            unknown.append(_dotted(path))
+        else:
+            reason = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ").replace("Input should", "should", 1)
+            wrong.setdefault((_dotted(path), _shown(error["input"])), []).append(reason)
+    parts = [f"missing: {', '.join(dict.fromkeys(missing))}"] if missing else []
+    parts += [f"unknown: {', '.join(unknown)}"] if unknown else []
+    parts += [f"{where} {' or '.join(dict.fromkeys(reasons))}, got {value}" for (where, value), reasons in wrong.items()]
+    return "; ".join(parts)
+
+
+def _dotted(path: list[int | str]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+
+
+def _shown(value: Any) -> str:
+    text = to_json(value, fallback=str).decode()
+    return text if len(text) <= 100 else f"{text[:100]}…"

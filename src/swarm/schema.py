@@ -1,0 +1,343 @@
+"""What a function takes, as JSON Schema, and the validator that goes with it.
+
+Types that people give to parameters are pydantic's to explain; what is done here is to say them plainly (no titles, no defaults,
+nothing referred to that can stand in its place, since many providers follow no references), to make them strict on demand, and to
+find the nearest thing that can be said, with a warning, for a type that cannot.
+"""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Container, Mapping
+from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin, is_typeddict
+
+from pydantic import GetPydanticSchema
+from pydantic.json_schema import GenerateJsonSchema, WithJsonSchema
+from pydantic_core import SchemaValidator, core_schema
+
+from .errors import SchemaWarning
+from .signature import EMPTY, Scope, Signature, keys_of, resolved
+
+Json: TypeAlias = dict[str, Any]
+
+_ANYTHING = Annotated[Any, WithJsonSchema({"type": "string"})]
+
+# The types of nearly every parameter, without the cost of a TypeAdapter. `items` is there since the API refuses an array without.
+_PLAIN: dict[Any, tuple[Json, Any]] = {
+    str: ({"type": "string"}, core_schema.str_schema(coerce_numbers_to_str=True)),
+    int: ({"type": "integer"}, core_schema.int_schema()),
+    float: ({"type": "number"}, core_schema.float_schema()),
+    bool: ({"type": "boolean"}, core_schema.bool_schema()),
+    list: ({"type": "array", "items": {}}, core_schema.list_schema()),
+    dict: ({"type": "object"}, core_schema.dict_schema()),
+    type(None): ({"type": "null"}, core_schema.none_schema()),
+    Any: ({}, core_schema.any_schema()),
+    EMPTY: ({"type": "string"}, core_schema.any_schema()),
+}
+
+
+class Schema:
+    """The schema and the validator of one function's arguments.
+
+    Attributes:
+        validator: reads JSON text into keyword arguments.
+        properties: the schema of each parameter by name, without its description.
+        definitions: what recursive types refer to.
+    """
+
+    __slots__ = ("_signature", "definitions", "properties", "validator")
+
+    def __init__(self, signature: Signature, name: str) -> None:
+        """Builds both. Warns of types that cannot be said in JSON Schema.
+
+        Args:
+            signature: what the function takes.
+            name: the function's name, for a SchemaWarning.
+        """
+        self._signature, scopes = signature, signature.scopes
+        self.properties: dict[str, Json] = {}
+        cores: dict[str, Any] = {}
+        adapters: dict[str, Any] = {}
+        for parameter in signature.parameters.values():
+            plain = _plain(parameter.annotation)
+            if plain:
+                self.properties[parameter.name], cores[parameter.name] = plain
+            else:
+                self.properties[parameter.name] = {}  # keeps its place
+                adapters[parameter.name] = _adapter(parameter.annotation, scopes, f"{name}: the parameter {parameter.name!r}")
+        self.definitions = _described(adapters, self.properties)
+        shared: dict[str, Any] = {}
+        cores |= {key: _hoisted(adapter.core_schema, shared) for key, adapter in adapters.items()}
+        rest = None
+        if signature.rest not in (None, EMPTY, Any):
+            rest = _hoisted(_adapter(signature.rest, scopes, f"{name}: **kwargs").core_schema, shared)
+        whole = core_schema.typed_dict_schema(
+            {key: core_schema.typed_dict_field(cores[key], required=p.required) for key, p in signature.parameters.items()},
+            extra_behavior="forbid" if signature.rest is None else "allow",
+            extras_schema=rest,
+        )
+        self.validator = SchemaValidator(core_schema.definitions_schema(whole, list(shared.values())) if shared else whole)
+
+    def parameters(self, descriptions: Mapping[str, str] | None = None) -> Json:
+        """The JSON Schema of the arguments, a fresh dict each time.
+
+        Args:
+            descriptions: what the docstring says about parameters; the word of an annotation goes first.
+        """
+        properties: Json = {}
+        for parameter in self._signature.parameters.values():
+            properties[parameter.name] = node = dict(self.properties[parameter.name])
+            text = parameter.description or (descriptions or {}).get(parameter.name)
+            if text:
+                node["description"] = text
+        required = [parameter.name for parameter in self._signature.parameters.values() if parameter.required]
+        schema: Json = {"type": "object", "properties": properties, "required": required}
+        if self.definitions:
+            schema["$defs"] = dict(self.definitions)
+        return schema
+
+    def words(self) -> dict[str, str]:
+        """One JSON type word for each parameter, "string" where there is no single one."""
+        return {name: _word(node, self.definitions) or "string" for name, node in self.properties.items()}
+
+
+# Types to schemas
+
+
+def _plain(annotation: Any) -> tuple[Json, Any] | None:
+    """The schema and core schema of a plain type, an optional one or a list of one; None for all other types."""
+    if isinstance(annotation, type) or annotation is Any:
+        return _PLAIN.get(annotation)
+    origin, parts = get_origin(annotation), get_args(annotation)
+    inner = _plain(parts[0]) if parts else None
+    if inner is None:
+        return None
+    if origin in (Union, types.UnionType) and len(parts) == 2 and parts[1] is types.NoneType:
+        return {"anyOf": [inner[0], {"type": "null"}]}, core_schema.nullable_schema(inner[1])
+    return ({"type": "array", "items": inner[0]}, core_schema.list_schema(inner[1])) if origin is list else None
+
+
+class _Schema(GenerateJsonSchema):
+    ignored_warning_kinds = {"non-serializable-default"}  # noqa: RUF012  # defaults are not shown
+
+
+def _adapter(annotation: Any, scopes: list[Scope], where: str) -> Any:
+    """A TypeAdapter for the annotation, or for the nearest that can be said, with a warning."""
+    if isinstance(annotation, str):
+        annotation = resolved(annotation, scopes)
+    local = {key: value for _, names in scopes for key, value in names.items()}
+    adapter = _try_adapter(annotation, local)
+    if adapter is None:
+        lost: list[Any] = []
+        adapter = _try_adapter(_nearest(annotation, local, lost), local) or _try_adapter(_ANYTHING, local)
+        if lost:
+            what = lost[0] if isinstance(lost[0], str) else getattr(lost[0], "__name__", repr(lost[0]))
+            warnings.warn(
+                f"{where} has the type {what}, which cannot be said in JSON Schema. It is sent as a string, and the function gets "
+                "what the model sends. Use a type that pydantic can read from JSON, or no hint.",
+                SchemaWarning,
+                stacklevel=2,
+            )
+    return adapter
+
+
+def _try_adapter(annotation: Any, local: dict[str, Any]) -> Any:
+    from pydantic import TypeAdapter  # not needed for plain types, and slow to import
+
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter.rebuild(_types_namespace=local)
+        adapter.json_schema(schema_generator=_Schema)
+    except Exception:  # whatever the hooks of a foreign type may raise
+        return None
+    return adapter
+
+
+def _nearest(annotation: Any, local: dict[str, Any], lost: list[Any]) -> Any:
+    """The annotation with each part that cannot be said replaced by "anything, called a string"; adds those parts to `lost`."""
+    if _try_adapter(annotation, local) is not None:
+        return annotation
+    if is_typeddict(annotation):  # before Python 3.12 pydantic refuses those of `typing`
+        keys = {key: (_nearest(hint, local, lost), required) for key, (hint, required) in keys_of(annotation).items()}
+        return Annotated[dict[str, Any], GetPydanticSchema(lambda _, handler: _typed_dict(keys, handler))]
+    origin, parts = get_origin(annotation), get_args(annotation)
+    try:
+        if origin is Annotated:
+            return Annotated[(_nearest(parts[0], local, lost), *parts[1:])]
+        nearest = tuple(_nearest(part, local, lost) for part in parts)
+        if nearest:
+            return Union[nearest] if origin in (Union, types.UnionType) else origin[nearest]  # noqa: UP007  # made of a tuple
+    except TypeError:  # parts that are no types, as those of a Callable
+        lost.clear()
+    lost.append(annotation)
+    return _ANYTHING
+
+
+def _typed_dict(keys: dict[str, tuple[Any, bool]], handler: Any) -> Any:
+    return core_schema.typed_dict_schema(
+        {key: core_schema.typed_dict_field(handler.generate_schema(hint), required=required) for key, (hint, required) in keys.items()}
+    )
+
+
+def _hoisted(core: Any, shared: dict[str, Any]) -> Any:
+    """A core schema without its definitions, which go to `shared`, since a validator may hold each only once."""
+    if core["type"] != "definitions":
+        return core
+    shared.update({definition["ref"]: definition for definition in core["definitions"]})
+    return core["schema"]
+
+
+def _described(adapters: dict[str, Any], properties: dict[str, Json]) -> Json:
+    """Sets the schema of each adapter in `properties`; returns the definitions that remain, those of recursive types."""
+    if not adapters:
+        return {}
+    from pydantic import TypeAdapter
+
+    inputs = [(key, "validation", adapter) for key, adapter in adapters.items()]
+    found, whole = TypeAdapter.json_schemas(cast("Any", inputs), schema_generator=_Schema)
+    definitions: Json = whole.get("$defs", {})
+    recursive = {name for name in definitions if name in _reached(definitions[name], definitions, set())}
+    for (key, _), node in cast("dict[tuple[str, str], Json]", found).items():
+        properties[key] = _tidy(node, definitions, recursive)
+    needed: set[str] = set()
+    for node in properties.values():
+        _reached(node, definitions, needed)
+    return {name: _tidy(definitions[name], definitions, recursive) for name in definitions if name in needed & recursive}
+
+
+def _reached(node: Any, definitions: Json, seen: set[str]) -> set[str]:
+    """The names of all definitions that a schema refers to, directly or through others; adds them to `seen`."""
+    if isinstance(node, dict):
+        name = _target(cast("Json", node))
+        if name in definitions and name not in seen:
+            seen.add(name)
+            _reached(definitions[name], definitions, seen)
+        node = list(cast("Json", node).values())
+    if isinstance(node, list):
+        for part in cast("list[Any]", node):
+            _reached(part, definitions, seen)
+    return seen
+
+
+def _target(node: Json) -> str:
+    target = node.get("$ref")
+    return target.rpartition("/")[2] if isinstance(target, str) else ""
+
+
+def _tidy(node: Json, definitions: Json, recursive: set[str]) -> Json:
+    """A schema with references put in place unless they are recursive, and without titles, defaults and what says nothing."""
+    name = _target(node)
+    if name in definitions and name not in recursive:
+        node = {**definitions[name], **{key: value for key, value in node.items() if key != "$ref"}}
+        return _tidy(node, definitions, recursive)
+    tidy: Json = {}
+    for key, value in node.items():
+        if key in ("title", "default", "discriminator") or (key == "additionalProperties" and value is True):
+            continue
+        if key in ("properties", "patternProperties"):
+            value = {inner: _tidy(schema, definitions, recursive) for inner, schema in value.items()}
+        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            value = [_tidy(schema, definitions, recursive) for schema in value]
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            value = _tidy(cast("Json", value), definitions, recursive)
+        tidy["anyOf" if key == "oneOf" else key] = value  # few providers know oneOf; the validator tells the members apart
+    if "prefixItems" in tidy:
+        tidy.setdefault("items", {"anyOf": tidy["prefixItems"]})
+    return tidy
+
+
+def _word(node: Json, definitions: Json) -> str | None:
+    node = definitions.get(_target(node), node)
+    kind = node.get("type")
+    if isinstance(kind, str):
+        return kind
+    words = [_word(option, definitions) for option in node.get("anyOf", ())]
+    return next((word for word in words if word != "null"), None)
+
+
+# Strict schemas
+
+
+class NotStrict(ValueError):
+    """A schema that cannot be made strict; the text says where and why."""
+
+
+# What strict mode refuses, although the validator here still checks it (platform.openai.com/docs/guides/structured-outputs).
+_NOT_IN_STRICT = frozenset({"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "patternProperties", "examples"})
+_STRICT_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+
+
+def strictly(schema: Json, where: str = "") -> Json:
+    """A copy that strict mode takes: every object closed, every key required, what had a default may be null.
+
+    Args:
+        schema: a JSON Schema as `Schema.parameters` makes it.
+        where: the path so far, for the error's text.
+
+    Raises:
+        NotStrict: an object with free keys, or a value of any type.
+    """
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    strict = {key: value for key, value in schema.items() if key not in _NOT_IN_STRICT}
+    if strict.get("format") not in _STRICT_FORMATS:
+        strict.pop("format", None)
+    if "$defs" in strict:
+        strict["$defs"] = {name: strictly(node, name) for name, node in strict["$defs"].items()}
+    if "anyOf" in strict:
+        strict["anyOf"] = [strictly(option, where) for option in strict["anyOf"]]
+    elif strict.get("type") == "object":
+        if "properties" not in strict or isinstance(strict.get("additionalProperties"), dict):
+            raise NotStrict(f"{where or 'it'} is an object with free keys")
+        required = strict.get("required", ())
+        strict["properties"] = {
+            name: _or_null(strictly(node, f"{where}.{name}".lstrip(".")), name in required) for name, node in strict["properties"].items()
+        }
+        strict["required"] = list(strict["properties"])
+        strict["additionalProperties"] = False
+    elif strict.get("type") == "array":
+        if "prefixItems" in strict:
+            raise NotStrict(f"{where} is an array with a type for each place")
+        strict["items"] = strictly(strict.get("items", {}), f"{where}[]")
+    elif not strict.keys() & {"type", "enum", "const"}:
+        raise NotStrict(f"{where} may be anything")
+    return strict
+
+
+def _or_null(node: Json, required: bool) -> Json:
+    options = node.get("anyOf", [node])
+    if required or any(option.get("type") == "null" for option in options):
+        return node
+    return {"anyOf": [*options, {"type": "null"}], **({"description": node["description"]} if "description" in node else {})}
+
+
+# Docstrings
+
+
+def read_docstring(text: str, names: Container[str]) -> tuple[str, dict[str, str]]:
+    """The description and what is said about each parameter, from a docstring in Google, NumPy or reST style.
+
+    Args:
+        text: the docstring, without indentation.
+        names: the function's parameters; a docstring that explains none of them is a description as a whole.
+    """
+    if "\n" not in text:
+        return text, {}
+    import docstring_parser
+
+    try:
+        parsed = docstring_parser.parse(text)
+    except docstring_parser.ParseError:
+        return text, {}
+    found: dict[str, str] = {}
+    others = [parsed.description or ""]
+    for part in parsed.meta:
+        if isinstance(part, docstring_parser.DocstringParam):
+            found |= {name.strip().lstrip("*"): part.description or "" for name in part.arg_name.split(",")}
+        elif part.description:
+            title = " ".join(part.args)
+            others.append(f"{title[:1].upper()}{title[1:]}: {part.description}")
+    if not any(name in names for name in found):
+        return text, {}
+    return "\n\n".join(filter(None, others)), {name: said for name, said in found.items() if said}
