@@ -1,0 +1,326 @@
+"""The forms of a message: as a provider sends it, as a Response holds it, as it goes over the wire.
+
+A Response keeps who spoke and which tool answered; a request never does, since many servers refuse keys they do not know. What providers
+disagree on is data (`models/profiles.py`); this file only applies it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from .effects import Message, Reply
+from .errors import InvalidReply, ModelError, status_error
+from .history import (
+    NOT_EXECUTED,
+    call_name,
+    is_dict,
+    json_text,
+    legal_name,
+    normal_call,
+    open_calls,
+    repaired,
+    tool_message,
+    unique_ids,
+    used_ids,
+)
+
+if TYPE_CHECKING:
+    from .models.profiles import Profile
+
+__all__ = [
+    "NOT_EXECUTED",
+    "WireHistory",
+    "assistant_message",
+    "body_error",
+    "call_name",
+    "is_dict",
+    "json_text",
+    "legal_name",
+    "open_calls",
+    "read_reply",
+    "repaired",
+    "text_of",
+    "tool_message",
+    "unique_ids",
+    "used_ids",
+    "wire",
+    "without_none",
+]
+
+_BOOKKEEPING = frozenset(("sender", "tool_name"))
+# A reply's fields that the API does not take back: https://platform.openai.com/docs/api-reference/chat/create
+_NOT_SENT = _BOOKKEEPING | {"annotations", "audio"}
+_STANDARD = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
+_REPLACED = ("function_call", "tool_name")
+_NULL_IF_EMPTY = ("annotations", "refusal")
+_NO_TEXT = "(empty)"
+# What providers write into an error body's type or code where the HTTP status is missing, and the status it stands for.
+_STATUS_OF = {
+    "authentication_error": 401,
+    "context_length_exceeded": 400,
+    "insufficient_quota": 429,
+    "internal_server_error": 500,
+    "invalid_api_key": 401,
+    "invalid_request_error": 400,
+    "overloaded_error": 503,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+}
+
+
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A new dict without the keys whose value is None: what was not set is absent on the wire, not null."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message: its content, or the text parts of its content joined, or ""."""
+    content: Any = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = cast("list[Any]", content) if isinstance(content, list) else []
+    return "".join(part["text"] for part in parts if is_dict(part) and isinstance(part.get("text"), str))
+
+
+# From a provider
+
+
+def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
+    """A model's message as a Response holds it: role, content, sender, tool_calls (a list or None), and the provider's own non-null fields.
+
+    Arguments become text, empty content beside calls becomes None, and the `function_call` of older servers becomes a tool call, so that
+    there is one way to call a function.
+
+    Args:
+        raw: the message as the provider sent it; neither changed nor shared at any depth that a run looks at.
+        sender: name of the agent that spoke.
+    """
+    calls = [_own_call(call) for call in raw.get("tool_calls") or ()]
+    if not calls and raw.get("function_call"):
+        calls = [_own_call({"function": raw["function_call"]})]
+    content: Any = raw.get("content")
+    if not content:
+        content = None if calls or raw.get("refusal") else ""
+    message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls or None}
+    for key, value in raw.items():
+        if key not in message and value is not None and key not in _REPLACED and (value or key not in _NULL_IF_EMPTY):
+            message[key] = value
+    return message
+
+
+def _own_call(call: Mapping[str, Any]) -> Message:
+    copy = dict(normal_call(call))
+    copy.pop("index", None)
+    if "function" in copy:
+        copy["function"] = dict(copy["function"])
+    return copy
+
+
+def read_reply(raw: Any) -> Reply:
+    """A complete Chat Completions answer as a Reply.
+
+    Args:
+        raw: the parsed body.
+
+    Raises:
+        ModelError: the answer speaks of an error, though its status was 200, or holds no message; the text is the provider's.
+    """
+    choice = first_choice(raw)
+    message: Any = choice.get("message") if choice else None
+    if choice is None or not is_dict(message):
+        raise body_error(raw)
+    if choice.get("error"):
+        raise body_error(choice)
+    calls, content = message.get("tool_calls"), message.get("content")
+    if calls is not None and not (isinstance(calls, list) and all(map(is_dict, cast("list[Any]", calls)))):
+        raise InvalidReply("the answer's tool_calls is not a list of objects", body=raw)
+    if content is not None and not isinstance(content, (str, list)):
+        raise InvalidReply(f"the answer's content is of type {type(content).__name__}, neither text nor a list of parts", body=raw)
+    usage, reason = raw.get("usage"), choice.get("finish_reason")
+    return Reply(message, usage if is_dict(usage) else None, _text(reason), _text(raw.get("model")), _text(raw.get("id")))
+
+
+def first_choice(raw: Any) -> dict[str, Any] | None:
+    """The choice with index 0, or without an index; None if there is none."""
+    choices: Any = raw.get("choices") if is_dict(raw) else None
+    for choice in cast("list[Any]", choices) if isinstance(choices, list) else ():
+        if is_dict(choice) and not choice.get("index"):
+            return choice
+    return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def body_error(body: Any, status: int | None = None) -> ModelError:
+    """The error that a body without an answer stands for, in the provider's own words.
+
+    Args:
+        body: the parsed body, whatever it is.
+        status: HTTP status if it says something; else the status is looked for in the body.
+    """
+    outer: Any = body
+    if isinstance(body, list) and body:
+        outer = cast("list[Any]", body)[0]
+    inner: Any = outer.get("error") if is_dict(outer) else None
+    error: Any = inner if inner and (is_dict(inner) or isinstance(inner, str)) else outer
+    found: dict[str, Any] = error if is_dict(error) else {}
+    words: Any = next((found[key] for key in ("message", "detail", "msg") if found.get(key)), None)
+    if words is None:
+        words = error if isinstance(error, str) and error else f"no message in the answer: {json_text(body)[:500]}"
+    text = words if isinstance(words, str) else json_text(words)
+    if status is None:
+        status = next((number for key in ("code", "status", "type") if (number := _status(found.get(key)))), None)
+    return status_error(status, text, body=body) if status is not None else InvalidReply(text, body=body)
+
+
+def _status(value: Any) -> int | None:
+    if isinstance(value, str):
+        if value in _STATUS_OF:
+            return _STATUS_OF[value]
+        value = int(value) if value.isascii() and value.isdigit() and len(value) == 3 else None
+    return value if isinstance(value, int) and 400 <= value < 600 else None
+
+
+# To a provider
+
+
+class WireHistory:
+    """A run's messages as one provider gets them. Each message is prepared once; a later turn costs a copy of the list.
+
+    Args:
+        profile: what the provider wants.
+    """
+
+    __slots__ = ("_profile", "_sent")
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._sent: list[Message] = []
+
+    @property
+    def count(self) -> int:
+        """How many messages were added."""
+        return len(self._sent)
+
+    def add(self, messages: Iterable[Message], own: bool = True) -> None:
+        """Prepare more messages.
+
+        Args:
+            messages: messages of a valid history, in order.
+            own: whether they may carry fields that are private to this provider; False for the messages of another one.
+        """
+        profile, put = self._profile, self._sent.append
+        any_id = profile.id_pattern is None
+        plain = any_id and own and not profile.strip and profile.empty_content == "null"
+        for message in messages:
+            role, content, size = message["role"], message.get("content"), len(message)
+            # The forms that nearly all messages of a run have; everything else takes the long way.
+            if role == "user" and size == 2 and content and type(content) is str:
+                put(message)
+            elif role == "assistant" and size == 4 and "sender" in message and "tool_calls" in message:
+                calls = message["tool_calls"]
+                if calls is None and content and type(content) is str:
+                    put({"role": role, "content": content})
+                elif calls and content is None and plain:
+                    put({"role": role, "content": None, "tool_calls": calls})
+                else:
+                    put(_sendable(message, profile, own))
+            elif role == "tool" and size == 4 and any_id and "tool_name" in message and content and type(content) is str:
+                put({"role": role, "tool_call_id": message["tool_call_id"], "content": content})
+            else:
+                put(_sendable(message, profile, own))
+
+    def with_system(self, text: str | None) -> list[Message]:
+        """The messages of a request, in a new list: the instructions first, or folded into the first user message, by profile.
+
+        Args:
+            text: the agent's instructions; None or "" sends none.
+        """
+        sent, role = self._sent, self._profile.instruction_role
+        if not text:
+            return list(sent)
+        at = next((at for at, message in enumerate(sent) if message["role"] == "user"), None) if role == "user" else None
+        if at is None:
+            return [{"role": role, "content": text}, *sent]
+        first = sent[at]
+        content = (
+            f"{text}\n\n{first['content']}" if isinstance(first["content"], str) else [{"type": "text", "text": text}, *first["content"]]
+        )
+        return [*sent[:at], {**first, "content": content}, *sent[at + 1 :]]
+
+
+def wire(messages: Iterable[Message], instructions: str | None, profile: Profile) -> list[Message]:
+    """The messages of one request.
+
+    Args:
+        messages: a valid history.
+        instructions: the agent's instructions, or None.
+        profile: what the provider wants.
+    """
+    history = WireHistory(profile)
+    history.add(messages)
+    return history.with_system(instructions)
+
+
+def _sendable(message: Message, profile: Profile, own: bool) -> Message:
+    strict = profile.strip or not own
+    if strict:
+        sent = {key: value for key, value in message.items() if value is not None and (key in _STANDARD or (own and key in profile.keep))}
+    else:
+        sent = {key: value for key, value in message.items() if value is not None and key not in _NOT_SENT}
+    if not profile.name_field and sent["role"] != "function":
+        sent.pop("name", None)
+    if sent["role"] in ("system", "developer"):
+        sent["role"] = profile.instruction_role
+    calls = sent.get("tool_calls")
+    if calls:
+        sent["tool_calls"] = [_sendable_call(call, profile, strict) for call in calls]
+    elif calls is not None:
+        del sent["tool_calls"]
+    if profile.id_pattern is not None and "tool_call_id" in sent:
+        sent["tool_call_id"] = _wire_id(sent["tool_call_id"], profile.id_pattern)
+    _settle_content(sent, message, profile)
+    return sent
+
+
+def _settle_content(sent: Message, message: Message, profile: Profile) -> None:
+    """Empty content in the form the provider wants; None means null, which only a message that says something else may have."""
+    content: Any = sent.get("content")
+    if profile.refuse_empty_text and isinstance(content, list):
+        parts = cast("list[dict[str, Any]]", content)
+        content = sent["content"] = [part for part in parts if part.get("type") != "text" or part.get("text")]
+    if content:
+        return
+    if "tool_calls" in sent or "function_call" in sent:
+        if profile.empty_content == "absent":
+            sent.pop("content", None)
+        else:
+            sent["content"] = "" if profile.empty_content == "empty" else None
+    elif "refusal" in sent:
+        sent["content"] = None
+    else:
+        sent["content"] = message.get("refusal") or (_NO_TEXT if profile.refuse_empty_text else content or "")
+
+
+def _sendable_call(call: Message, profile: Profile, strict: bool) -> Message:
+    if strict and "function" in call:
+        function = call["function"]
+        call = {"id": call["id"], "type": call["type"], "function": {"name": function["name"], "arguments": function["arguments"]}}
+    if profile.id_pattern is not None:
+        return {**call, "id": _wire_id(call["id"], profile.id_pattern)}
+    return call
+
+
+def _wire_id(id: str, pattern: str) -> str:
+    """The id itself if the provider takes it, else nine characters made from it, the same for the call and its answer."""
+    if re.fullmatch(pattern, id):
+        return id
+    from hashlib import sha256
+
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
