@@ -1,0 +1,283 @@
+"""Our client for Chat Completions servers: what lies between a request dict and a reply, and nothing else.
+
+The official client validates every message of a history against every type of a union, so a call costs ten times its transport, and a
+long conversation hundreds. This one reads JSON once. The transports are aiohttp and urllib3, imported at the first call; the pieces are:
+`endpoint` (where and with what), `transport_sync` and `transport_async`, `sse` and `chunks` (streams), `failures` (errors).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from ..effects import CallModel, Reply
+from ..errors import HistoryError, ModelError
+from ..messages import read_reply
+from .chunks import ChunkReader, whole_as_chunk
+from .endpoint import Endpoint
+from .failures import Header, Timeout, identified, no_answer_in_time, read_object, refused
+from .record import Chunks, Record
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from .transport_async import AsyncAnswer, AsyncTransport
+    from .transport_sync import SyncAnswer, SyncTransport
+
+    Answer: TypeAlias = AsyncAnswer | SyncAnswer
+
+USUAL_TIMEOUT = Timeout()
+
+
+class ChatClient:
+    """A client for one Chat Completions endpoint, sync and async, for any number of threads, event loops and forked processes.
+
+    It is configured by the environment variables of the official client. Nothing is opened before the first call. It need not be closed:
+    idle connections close when it is dropped, or with their event loop. `close()` and `with` do it earlier; a later call opens anew.
+
+    Args:
+        base_url: the endpoint up to and without "/chat/completions"; else OPENAI_BASE_URL, else "https://api.openai.com/v1".
+        api_key: sent as a bearer token; else OPENAI_API_KEY. With a base URL there need not be one, and none is sent.
+        timeout: seconds for a whole call, or a Timeout with separate limits. Default: 10 s to connect, 300 s of silence, 600 s in all.
+        max_connections: how many calls may run at once, in each process and event loop; the wait for a turn counts towards the time limit.
+        headers: further headers, or other values for ours.
+        query: arguments added to the URL, such as Azure's "api-version".
+        ssl_context: for servers with certificates of their own; default: certificates from SSL_CERT_FILE, certifi if installed, the system.
+
+    OPENAI_ORG_ID and OPENAI_PROJECT_ID are sent if set. HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
+
+    Raises:
+        ConfigError: neither key nor base URL, or one that HTTP does not allow.
+        ValueError: a limit that is not above zero.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float | Timeout = USUAL_TIMEOUT,
+        max_connections: int = 1000,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        ssl_context: SSLContext | None = None,
+    ) -> None:
+        if max_connections < 1:
+            raise ValueError(f"max_connections must be at least 1, not {max_connections}")
+        self._endpoint = Endpoint(base_url, api_key, headers, query, ssl_context)
+        self._timeout = timeout if isinstance(timeout, Timeout) else Timeout(read=timeout, total=timeout)
+        self._max_connections = max_connections
+        self._making = threading.Lock()
+        self._sync_transport: SyncTransport | None = None
+        self._async_transport: AsyncTransport | None = None
+
+    def __repr__(self) -> str:
+        return f"ChatClient(base_url={self.base_url!r})"
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint, without query."""
+        return self._endpoint.base_url
+
+    @property
+    def chat(self) -> _Chat:
+        """For code written for the official client: `client.chat.completions.create(...)`."""
+        return _Chat(self._whole, self._chunks)
+
+    # What the drivers call
+
+    def complete(self, call: CallModel) -> Reply:
+        """Ask for one whole answer.
+
+        Args:
+            call: its `request` holds the arguments of `chat.completions.create`, its `timeout` the seconds left for it, or None.
+
+        Raises:
+            ModelError: of the kind that fits; see `swarm.errors`.
+        """
+        return self._whole(call.request, call.timeout)[1]
+
+    def stream(self, call: CallModel) -> Generator[dict[str, Any], None, None]:
+        """Ask for an answer in chunks. Nothing is sent before the first is asked for; closing the generator closes the connection at once.
+
+        Args:
+            call: as for `complete`.
+
+        Raises:
+            ModelError: ConnectionFailed too if the stream ends before its end.
+        """
+        return self._chunks(call.request, call.timeout)
+
+    async def acomplete(self, call: CallModel) -> Reply:
+        """`complete` for asyncio."""
+        limits = self._limits(call.timeout)
+        answer = await self._async().post(*self._prepared(call.request, stream=False), limits)
+        raw = await answer.read()
+        return self._reply(self._completion(answer, raw), answer.header)
+
+    async def astream(self, call: CallModel) -> AsyncGenerator[dict[str, Any], None]:
+        """`stream` for asyncio."""
+        limits = self._limits(call.timeout)
+        answer = await self._async().post(*self._prepared(call.request, stream=True), limits)
+        try:
+            if not _is_stream(answer):
+                yield self._only_chunk(answer, await answer.read())
+                return
+            reader = ChunkReader(self._endpoint, answer.header)
+            while piece := await answer.piece():
+                for chunk in reader.feed(piece):
+                    yield chunk
+                if reader.done:
+                    await answer.finish()
+                    return
+            for chunk in reader.end():
+                yield chunk
+        finally:
+            answer.close()
+
+    # What `create` calls
+
+    def _whole(self, request: dict[str, Any], timeout: float | None) -> tuple[dict[str, Any], Reply]:
+        limits = self._limits(timeout)
+        answer = self._sync().post(*self._prepared(request, stream=False), limits)
+        completion = self._completion(answer, answer.read())
+        return completion, self._reply(completion, answer.header)
+
+    def _chunks(self, request: dict[str, Any], timeout: float | None) -> Generator[dict[str, Any], None, None]:
+        limits = self._limits(timeout)
+        answer = self._sync().post(*self._prepared(request, stream=True), limits)
+        try:
+            if not _is_stream(answer):
+                yield self._only_chunk(answer, answer.read())
+                return
+            reader = ChunkReader(self._endpoint, answer.header)
+            while piece := answer.piece():
+                yield from reader.feed(piece)
+                if reader.done:
+                    answer.finish()
+                    return
+            yield from reader.end()
+        finally:
+            answer.close()
+
+    # From a request to bytes, and from bytes to an answer
+
+    def _limits(self, timeout: float | None) -> Timeout:
+        usual = self._timeout
+        if timeout is None or (usual.total is not None and timeout >= usual.total):
+            return usual
+        if timeout <= 0:
+            raise no_answer_in_time(self._endpoint, "total", timeout)
+        return Timeout(usual.connect, usual.read, timeout)
+
+    def _prepared(self, request: dict[str, Any], stream: bool) -> tuple[bytes, Mapping[str, str]]:
+        headers = self._endpoint.headers
+        if "extra_headers" in request or "extra_body" in request:
+            headers = self._endpoint.with_headers(request.get("extra_headers") or {})
+            more: dict[str, Any] = request.get("extra_body") or {}
+            request = {key: value for key, value in request.items() if key not in ("extra_body", "extra_headers")} | more
+        if bool(request.get("stream")) is not stream:
+            request = {key: value for key, value in request.items() if key not in ("stream", "stream_options")}
+            if stream:
+                request["stream"] = True
+        try:
+            return to_json(request), headers
+        except PydanticSerializationError as error:
+            raise HistoryError(f"the request holds something that JSON cannot hold: {error}") from None
+
+    def _completion(self, answer: Answer, raw: bytes) -> dict[str, Any]:
+        if not 200 <= answer.status < 300:
+            raise refused(self._endpoint, answer.status, answer.header, raw)
+        return read_object(self._endpoint, answer.header, raw)
+
+    def _reply(self, completion: dict[str, Any], header: Header) -> Reply:
+        try:
+            return read_reply(completion)
+        except ModelError as error:
+            raise identified(error, header) from None
+
+    def _only_chunk(self, answer: Answer, raw: bytes) -> dict[str, Any]:
+        completion = self._completion(answer, raw)
+        return whole_as_chunk(completion, self._reply(completion, answer.header))
+
+    # The transports
+
+    def _sync(self) -> SyncTransport:
+        if self._sync_transport is None:
+            from .transport_sync import SyncTransport
+
+            with self._making:
+                if self._sync_transport is None:
+                    self._sync_transport = SyncTransport(self._endpoint, self._max_connections)
+        return self._sync_transport
+
+    def _async(self) -> AsyncTransport:
+        if self._async_transport is None:
+            from .transport_async import AsyncTransport
+
+            with self._making:
+                if self._async_transport is None:
+                    self._async_transport = AsyncTransport(self._endpoint, self._max_connections)
+        return self._async_transport
+
+    def close(self) -> None:
+        """Close the idle connections of the sync side."""
+        if self._sync_transport is not None:
+            self._sync_transport.close()
+
+    async def aclose(self) -> None:
+        """Close the sync side and the connections of the running event loop."""
+        self.close()
+        if self._async_transport is not None:
+            await self._async_transport.aclose()
+
+    def __enter__(self) -> ChatClient:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> ChatClient:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        await self.aclose()
+
+
+class _Chat:
+    """The attribute path of the official client."""
+
+    __slots__ = ("_chunks", "_whole")
+
+    def __init__(
+        self, whole: Callable[..., tuple[dict[str, Any], Reply]], chunks: Callable[..., Generator[dict[str, Any], None, None]]
+    ) -> None:
+        self._whole = whole
+        self._chunks = chunks
+
+    @property
+    def completions(self) -> _Chat:
+        return self
+
+    def create(self, *, stream: bool = False, timeout: float | None = None, **request: Any) -> Record | Chunks:
+        """Ask for a completion, as with the official client.
+
+        Args:
+            stream: whether to return an iterator of chunks.
+            timeout: seconds for this call, if less than the client's own limit.
+            request: the body, `model=` and `messages=` above all; `extra_body=` and `extra_headers=` as in the official client.
+
+        Raises:
+            ModelError: of the kind that fits; see `swarm.errors`.
+        """
+        if stream:
+            return Chunks(self._chunks(request, timeout))
+        return Record.of(self._whole(request, timeout)[0])
+
+
+def _is_stream(answer: Answer) -> bool:
+    return 200 <= answer.status < 300 and "json" not in (answer.header("content-type") or "")

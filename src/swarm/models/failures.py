@@ -1,0 +1,200 @@
+"""What goes wrong between us and a model server, as errors that say what happened and what to do.
+
+Both transports come here with what they caught, so a time-out reads the same in sync and async. The caught exceptions are kept as
+`cause`, without tracebacks: the frames of a transport hold the bytes of the request, and those hold the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+from pydantic_core import from_json
+
+from ..errors import ConnectionFailed, InvalidReply, ModelError, ModelTimeout, TransientError
+from ..messages import body_error
+from .endpoint import Endpoint
+
+Header: TypeAlias = Callable[[str], str | None]
+"""Looks up a header of an answer, whatever the case of its name."""
+
+KEEP_ALIVE = 50.0
+"""Seconds an idle connection is kept: load balancers commonly drop theirs after a minute."""
+
+DRAIN = 0.25
+"""Seconds that the end of a body may lag behind the end of its events before the connection is given up."""
+
+_LONGEST_TEXT = 500
+
+
+class Timeout:
+    """The time limits of one call, in seconds; None is no limit.
+
+    The whole call gets ten minutes, the default of the official client, since a reasoning model can be that slow. A silence of five
+    minutes means a lost connection: routers forget idle ones after about that time, and nobody is told.
+
+    Args:
+        connect: until a connection stands, TLS included.
+        read: longest silence while the answer is awaited or read.
+        total: the whole call, the wait for a free connection included. In a stream, the caller's own time between two chunks counts too.
+
+    Raises:
+        ValueError: a limit that is not above zero.
+    """
+
+    __slots__ = ("connect", "read", "total")
+
+    def __init__(self, connect: float | None = 10.0, read: float | None = 300.0, total: float | None = 600.0) -> None:
+        for limit in (connect, read, total):
+            if limit is not None and not limit > 0:
+                raise ValueError(f"a time limit must be more than 0 seconds, not {limit!r}; None is no limit")
+        self.connect = connect
+        self.read = read
+        self.total = total
+
+    def __repr__(self) -> str:
+        return f"Timeout(connect={self.connect!r}, read={self.read!r}, total={self.total!r})"
+
+
+def no_answer_in_time(endpoint: Endpoint, limit: str, seconds: float | None, cause: BaseException | None = None) -> ModelTimeout:
+    """The error for a time limit that ran out.
+
+    Args:
+        endpoint: who was called.
+        limit: "connect", "read" or "total".
+        seconds: how much was allowed.
+        cause: what the transport raised.
+    """
+    what = {
+        "connect": "no connection to {} within {:g} s (the connect limit)",
+        "read": "{} sent nothing for {:g} s (the read limit)",
+        "total": "the call to {} was not done within {:g} s (the limit for the whole call)",
+    }
+    text = what[limit].format(endpoint.base_url, seconds or 0)
+    return ModelTimeout(f"{text}; the limits are set with ChatClient(timeout=...)", cause=bare(cause))
+
+
+def no_connection(endpoint: Endpoint, error: BaseException) -> ConnectionFailed:
+    """The error for a connection that could not be made."""
+    from ssl import CertificateError, SSLError
+
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    reason = str(root) or type(root).__name__
+    if isinstance(root, SSLError | CertificateError):
+        return ConnectionFailed(
+            f"no secure connection to {endpoint.base_url}: {reason}; if the server has a certificate of its own, "
+            "name it in SSL_CERT_FILE or pass ChatClient(ssl_context=...)",
+            cause=bare(error),
+        )
+    through = f" through the proxy {endpoint.proxy.url}" if endpoint.proxy else ""
+    return ConnectionFailed(
+        f"no connection to {endpoint.base_url}{through}: {reason}; is the server running, and is base_url (OPENAI_BASE_URL) right?",
+        cause=bare(error),
+    )
+
+
+def connection_lost(endpoint: Endpoint, reason: str, cause: BaseException | None = None) -> ConnectionFailed:
+    """The error for a connection that broke before its answer was complete."""
+    return ConnectionFailed(f"the connection to {endpoint.base_url} broke: {reason}", cause=bare(cause))
+
+
+def refused(endpoint: Endpoint, status: int, header: Header, raw: bytes) -> ModelError:
+    """The error for an answer with a status other than 2xx."""
+    raw = endpoint.mask(raw)
+    try:
+        error = body_error(from_json(raw), status)
+    except ValueError:
+        error = body_error(_short(raw.decode("utf-8", "replace")), status)
+    hint = None
+    if status < 400:
+        place = (header("location") or "somewhere else").split("?")[0]
+        hint = f"the server redirects to {place}; redirects are not followed, so set base_url to the new place"
+    elif status in (404, 405):
+        hint = f"asked: {endpoint.base_url}/chat/completions; does base_url end as the provider says, often with /v1?"
+    elif status == 401 and "Authorization" not in endpoint.headers:
+        hint = "no Authorization header was sent: set OPENAI_API_KEY or pass api_key="
+    if hint:
+        error.args = (f"{error} ({hint})",)
+    return identified(error, header)
+
+
+def identified(error: ModelError, header: Header) -> ModelError:
+    """An error read from a body, completed with what the headers say: the request's id and how long to wait."""
+    error.request_id = request_id(header)
+    if isinstance(error, TransientError):
+        error.retry_after = retry_after(header)
+    return error
+
+
+def read_object(endpoint: Endpoint, header: Header, raw: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
+
+    Raises:
+        InvalidReply: it is something else; the error quotes its start.
+    """
+    if b'"error"' in raw:
+        raw = endpoint.mask(raw)
+    try:
+        value: Any = from_json(raw)
+    except ValueError as error:
+        raise invalid(endpoint, header, f"is no JSON ({error})", raw) from None
+    if not isinstance(value, dict):
+        raise invalid(endpoint, header, "is no JSON object", raw)
+    return cast("dict[str, Any]", value)
+
+
+def invalid(endpoint: Endpoint, header: Header, what: str, raw: bytes) -> InvalidReply:
+    """The error for an answer that is no Chat Completion, with its start quoted."""
+    start = _short(endpoint.mask(raw[: 4 * _LONGEST_TEXT]).decode("utf-8", "replace"))
+    return InvalidReply(
+        f"the answer of {endpoint.base_url} {what}: {start!r}; is base_url the address of a Chat Completions API?",
+        body=start,
+        request_id=request_id(header),
+    )
+
+
+def request_id(header: Header) -> str | None:
+    """The provider's id for a request, as OpenAI or as others name it."""
+    return header("x-request-id") or header("request-id")
+
+
+def retry_after(header: Header) -> float | None:
+    """Seconds the provider asks to wait: in milliseconds, in seconds or as a date (RFC 9110, section 10.2.3)."""
+    milliseconds, value = _number(header("retry-after-ms")), header("retry-after")
+    if milliseconds is not None:
+        return milliseconds / 1000
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def bare(error: BaseException | None) -> BaseException | None:
+    """An exception without its traceback, and those it was made from likewise."""
+    link = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__cause__
+    return error
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

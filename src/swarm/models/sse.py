@@ -1,0 +1,67 @@
+"""Server-sent events as model servers write them: bytes in, the data of each event out.
+
+The format is the HTML standard's (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream), with one
+difference: an event at the very end that lacks its blank line is handed out, since servers forget it. Bytes are never decoded here: a
+chunk is decoded once, by the JSON reader, so a character cut in two by the network costs nothing.
+"""
+
+from __future__ import annotations
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class EventParser:
+    """Cuts a stream of bytes into events. Comments and the fields event, id and retry mean nothing here."""
+
+    __slots__ = ("_begun", "_data", "_rest")
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: bytes | None = None
+        self._begun = False
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The data of every event that is complete with this piece.
+
+        Args:
+            piece: the next bytes, cut anywhere, also inside a character or a line ending.
+        """
+        text = self._rest + piece if self._rest else piece
+        if not self._begun:
+            if _BOM.startswith(text):
+                self._rest = text
+                return []
+            self._begun = True
+            text = text.removeprefix(_BOM)
+        if b"\r" in text:
+            text, held = _plain_line_ends(text)
+        else:
+            held = b""
+        lines = text.split(b"\n")
+        self._rest = lines.pop() + held
+        return self._events(lines)
+
+    def end(self) -> list[bytes]:
+        """The data of an event that was not closed by a blank line, if there is one."""
+        lines, self._rest = [self._rest.removesuffix(b"\r"), b""], b""
+        return self._events(lines)
+
+    def _events(self, lines: list[bytes]) -> list[bytes]:
+        events: list[bytes] = []
+        data = self._data
+        for line in lines:
+            if not line:
+                if data:
+                    events.append(data)
+                data = None
+            elif line.startswith(b"data:"):
+                value = line[6:] if line.startswith(b" ", 5) else line[5:]
+                data = value if data is None else data + b"\n" + value
+        self._data = data
+        return events
+
+
+def _plain_line_ends(text: bytes) -> tuple[bytes, bytes]:
+    """The text with "\\n" for each "\\r\\n" and "\\r", and a last "\\r" apart: the next byte decides what it is."""
+    held = b"\r" if text.endswith(b"\r") else b""
+    return text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n"), held

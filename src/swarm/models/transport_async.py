@@ -1,0 +1,251 @@
+"""The asyncio transport: aiohttp, with one session for each event loop, closed by the loop itself.
+
+A session belongs to the loop it was made in, and somebody must close it before that loop ends. Whoever calls `run` should not have to know
+that. So at the first call in a loop an async generator is started that holds the session: `asyncio.run` closes all async generators when
+it ends, and a loop closes one that is dropped earlier. Asking users for `async with` was the alternative; they may, they need not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextvars import ContextVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import aiohttp
+from yarl import URL
+
+from ..errors import ModelError
+from .endpoint import Endpoint
+from .failures import DRAIN, KEEP_ALIVE, Header, Timeout, connection_lost, no_answer_in_time, no_connection
+
+if TYPE_CHECKING:
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.client_reqrep import ClientRequest
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+
+# aiohttp warns about a longer body given as bytes; as a file it is sent in parts.
+_LARGE = 2**20
+_reused: ContextVar[bool] = ContextVar("swarm_connection_reused", default=False)
+
+
+class AsyncTransport:
+    """Sends requests to one endpoint, from any event loop.
+
+    Args:
+        endpoint: where to.
+        limit: how many connections a loop may have at once.
+    """
+
+    def __init__(self, endpoint: Endpoint, limit: int) -> None:
+        self._endpoint = endpoint
+        self._limit = limit
+        self._url = URL(endpoint.url, encoded=True)
+        self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+
+    async def post(self, body: bytes, headers: Mapping[str, str], limits: Timeout) -> AsyncAnswer:
+        """Send a request and wait for the head of its answer.
+
+        Args:
+            body: the request.
+            headers: all its headers.
+            limits: what it may take.
+
+        Raises:
+            ConnectionFailed, ModelTimeout: no answer came.
+        """
+        session = await self._session()
+        deadline = monotonic() + (float("inf") if limits.total is None else limits.total)
+        try:
+            try:
+                response = await self._send(session, body, headers, limits, limits.total)
+            except aiohttp.ServerDisconnectedError as error:
+                # The server closed an idle connection just as it was taken, and answered nothing: once, try another.
+                if not _reused.get() or not isinstance(error.message, str):
+                    raise
+                left = None if limits.total is None else max(deadline - monotonic(), 0.001)
+                response = await self._send(session, body, headers, limits, left)
+        except (aiohttp.ClientError, OSError) as error:
+            raise _translated(self._endpoint, error, limits, deadline) from None
+        return AsyncAnswer(self._endpoint, response, limits, deadline)
+
+    async def _send(
+        self, session: aiohttp.ClientSession, body: bytes, headers: Mapping[str, str], limits: Timeout, total: float | None
+    ) -> aiohttp.ClientResponse:
+        proxy, tunnel_headers = self._endpoint.proxy, None
+        if proxy and proxy.authorization:
+            tunnel_headers = {"Proxy-Authorization": proxy.authorization}
+            if not self._endpoint.tls:
+                headers, tunnel_headers = {**headers, **tunnel_headers}, None
+        return await session.post(
+            self._url,
+            data=body if len(body) < _LARGE else io.BytesIO(body),
+            headers=headers,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=total, sock_connect=limits.connect, sock_read=limits.read),
+            proxy=proxy.url if proxy else None,
+            proxy_headers=tunnel_headers,
+        )
+
+    async def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        held = self._sessions.get(loop)
+        if held is None or held.process != os.getpid() or held.session.closed:
+            self.forget_closed_loops()
+            held = self._sessions[loop] = _Session(loop, self._endpoint, self._limit)
+            await anext(held.keeper)
+        return held.session
+
+    def forget_closed_loops(self) -> None:
+        """Drop the sessions of loops that are gone."""
+        for loop in list(self._sessions):
+            if loop.is_closed():
+                self._sessions.pop(loop, None)
+
+    async def aclose(self) -> None:
+        """Close the session of the running loop. The others are closed by their loops."""
+        held = self._sessions.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held.keeper.aclose()
+
+
+class _Session:
+    """An aiohttp session and the generator that closes it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, limit: int) -> None:
+        self.process = os.getpid()
+        self.loop = loop
+        self.session = aiohttp.ClientSession(connector=_Connector(endpoint, limit), cookie_jar=aiohttp.DummyCookieJar())
+        self.keeper = _keep(self.session)
+
+    def __del__(self) -> None:
+        # The loop runs no more and will close nothing, or it is the one of the parent process, whose connections are not ours to close.
+        if self.process != os.getpid() or not self.loop.is_running():
+            self.session.detach()
+
+
+async def _keep(session: aiohttp.ClientSession) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        await session.close()
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Tells the request at hand whether its connection was used before."""
+
+    def __init__(self, endpoint: Endpoint, limit: int) -> None:
+        # aiohttp's own hints leave a type open.
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            limit=limit, keepalive_timeout=KEEP_ALIVE, ssl=endpoint.ssl_context if endpoint.tls else True
+        )
+        self._used: WeakSet[ResponseHandler] = WeakSet()
+
+    async def connect(self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Connection:
+        connection = await super().connect(req, traces, timeout)
+        protocol = connection.protocol
+        _reused.set(protocol in self._used)
+        if protocol is not None:
+            self._used.add(protocol)
+        return connection
+
+    def __del__(self, _warnings: Any = None) -> None:
+        """Nothing: its sockets close themselves, and a message on stderr would tell a user about a session that he never saw."""
+
+
+class AsyncAnswer:
+    """The answer to one request: its head, and its body as it arrives. It must be read to the end or closed.
+
+    Attributes:
+        status: HTTP status.
+        header: looks up a header.
+    """
+
+    __slots__ = ("_deadline", "_endpoint", "_limits", "_response", "header", "status")
+
+    def __init__(self, endpoint: Endpoint, response: aiohttp.ClientResponse, limits: Timeout, deadline: float) -> None:
+        self._endpoint = endpoint
+        self._response: aiohttp.ClientResponse | None = response
+        self._limits = limits
+        self._deadline = deadline
+        self.status = response.status
+        self.header: Header = response.headers.get
+
+    async def piece(self) -> bytes:
+        """The next bytes of the body as soon as there are any, or b"" at its end.
+
+        Raises:
+            ConnectionFailed, ModelTimeout: the body did not come to its end.
+        """
+        if self._response is None:
+            return b""
+        try:
+            if monotonic() >= self._deadline:
+                raise TimeoutError
+            piece = await self._response.content.readany()
+        except BaseException as error:
+            self._fail(error)
+            raise
+        if not piece:
+            self._response = None
+        return piece
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        if self._response is None:
+            return b""
+        try:
+            raw = await self._response.read()
+        except BaseException as error:
+            self._fail(error)
+            raise
+        self._response = None
+        return raw
+
+    def _fail(self, error: BaseException) -> None:
+        self.close()
+        if isinstance(error, aiohttp.ClientError | OSError):
+            raise _translated(self._endpoint, error, self._limits, self._deadline) from None
+
+    async def finish(self) -> None:
+        """Take the end of a body whose events have ended, so that the connection can be used again."""
+        if self._response is None:
+            return
+        try:
+            async with asyncio.timeout(DRAIN):
+                if not await self._response.content.readany():
+                    self._response = None
+        except (aiohttp.ClientError, OSError):
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection, unless the body was read to its end."""
+        response, self._response = self._response, None
+        if response is not None:
+            response.close()
+
+
+def _translated(endpoint: Endpoint, error: Exception, limits: Timeout, deadline: float) -> ModelError:
+    if isinstance(error, TimeoutError):
+        limit = "connect" if isinstance(error, aiohttp.ConnectionTimeoutError) else "read"
+        if monotonic() >= deadline or not isinstance(error, aiohttp.ServerTimeoutError):
+            limit = "total"
+        return no_answer_in_time(endpoint, limit, getattr(limits, limit), error)
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return no_connection(endpoint, OSError(f"the proxy answered {error.status} {error.message}"))
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return no_connection(endpoint, error)
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return connection_lost(endpoint, "it ended in the middle of the answer", error)
+    if isinstance(error, aiohttp.ClientResponseError):  # it shows the request with its headers, so it is not kept
+        return connection_lost(endpoint, f"what came is no HTTP: {error.message}")
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return connection_lost(endpoint, "it was closed before an answer came", error)
+    return connection_lost(endpoint, str(error) or type(error).__name__, error)
