@@ -1,0 +1,56 @@
+"""Multi-agent orchestration over Chat Completions: agents, and handoffs between them."""
+
+from typing import TYPE_CHECKING, Any
+
+from .agents import create_triage_agent
+from .core import AsyncSwarm, Swarm
+from .errors import AgentError, RunTimeout, SwarmError
+from .limits import Limits
+from .models.client import Model
+from .run import RunInfo
+from .state import State, load_state
+from .tools import Tool, tool
+from .types import Agent, Approve, Handoff, Pending, Refuse, Response, Result, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from .models.chat import ChatClient
+    from .models.offline import OfflineModel
+    from .models.scripted import ScriptedModel
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "Approve",
+    "AsyncSwarm",
+    "ChatClient",
+    "Handoff",
+    "Limits",
+    "Model",
+    "OfflineModel",
+    "Pending",
+    "Refuse",
+    "Response",
+    "Result",
+    "RunInfo",
+    "RunTimeout",
+    "ScriptedModel",
+    "State",
+    "Swarm",
+    "SwarmError",
+    "Tool",
+    "ToolCall",
+    "Usage",
+    "create_triage_agent",
+    "load_state",
+    "tool",
+]
+
+_LAZY = {"ChatClient": "chat", "OfflineModel": "offline", "ScriptedModel": "scripted"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(f".models.{_LAZY[name]}", __name__), name)
+    raise AttributeError(f"module 'swarm' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -252,7 +252,7 @@ class _Calls:
         if here in touched or (opens and not here.size and here.is_other(piece.name)):
             return None
         begins_again = opens or piece.text.strip() or here.is_other(piece.name)
-        return None if begins_again and here.is_complete() and not here.is_said_by(piece.text) else here
+        return None if begins_again and here.is_complete() else here
 
     def _by_known_id(self, piece: _Piece, known: list[_Call]) -> _Call | None:
         """Some servers use the function's name as id: a second call is told by a name that comes when the arguments are whole."""
@@ -274,7 +274,7 @@ class _Calls:
 class _Piece:
     """One entry of a delta's tool_calls, read defensively."""
 
-    __slots__ = ("extra", "function", "id", "index", "kind", "looks_opening", "name", "text")
+    __slots__ = ("extra", "function", "id", "index", "is_null", "kind", "looks_opening", "name", "text")
 
     def __init__(self, entry: dict[str, Any]) -> None:
         function, index, id, kind = entry.get("function"), entry.get("index"), entry.get("id"), entry.get("type")
@@ -285,6 +285,7 @@ class _Piece:
         self.looks_opening = "type" in entry or "id" in entry
         name, arguments = self.function.get("name"), self.function.get("arguments")
         self.name = name if isinstance(name, str) else ""
+        self.is_null = arguments is None
         self.text: str = arguments if isinstance(arguments, str) else "" if arguments is None else json_text(arguments)
         self.extra = {key: value for key, value in entry.items() if value is not None and key not in ("id", "index", "type", "function")}
 
@@ -341,7 +342,8 @@ class _Call:
     def opening(self) -> Message:
         """The first delta of this call."""
         function = {"name": self.name, "arguments": self.arguments(), **_own(self._function)}
-        return {"index": self.slot, "id": self.id or None, "type": self._kind, "function": function, **_own(self._extra)}
+        named: Message = {"index": self.slot, "id": self.id} if self.id else {"index": self.slot}
+        return {**named, "type": self._kind, "function": function, **_own(self._extra)}
 
     def add(self, piece: _Piece) -> Message | None:
         """Take a piece of this call. Returns what is new in the form of a delta, or None."""
@@ -373,7 +375,7 @@ class _Call:
         return {"name": new} if new else {}
 
     def _add_arguments(self, piece: _Piece) -> None:
-        self._is_null = self._is_null and piece.function.get("arguments") is None
+        self._is_null = self._is_null and piece.is_null
         self.size += len(piece.text)
         self._pieces.append(piece.text)
         self._end = piece.text.rstrip()[-1:] or self._end

@@ -6,15 +6,13 @@ They are plain classes with slots: two dozen slotted dataclasses would cost 10 t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
-
-from .errors import Cancelled
+from collections.abc import Callable, Generator, Iterable, Sequence
+from inspect import isgeneratorfunction
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from contextvars import Context
 
-    from .calls import Outcome
     from .events import Event
     from .run import RunInfo
     from .tools import Tool
@@ -59,14 +57,6 @@ class Reply:
         return f"Reply({self.message!r}, finish_reason={self.finish_reason!r})"
 
 
-class Gate(Protocol):
-    """Looks at streamed text before it is shown: returns what may be shown now, and flows to run before what follows."""
-
-    def feed(self, text: str) -> list[str | Flow]: ...
-
-    def end(self) -> list[str | Flow]: ...
-
-
 class CallModel:
     """Ask a model for one answer. The driver answers with a Reply.
 
@@ -77,13 +67,13 @@ class CallModel:
         stream: whether the caller wants deltas while the answer arrives.
         run: what the run tells callbacks and policies.
         timeout: seconds this call may take, or None for the client's own limit.
-        gates: see Gate.
         path: ids of the calls that this call is nested in, outermost first.
         context: a contextvars.Context to run the call in, or None.
+        seconds: how long the answer took; set by the driver.
     """
 
     kind = "model"
-    __slots__ = ("agent", "client", "context", "gates", "path", "request", "run", "stream", "timeout")
+    __slots__ = ("agent", "client", "context", "path", "request", "run", "seconds", "stream", "timeout")
 
     def __init__(
         self,
@@ -93,7 +83,6 @@ class CallModel:
         stream: bool = False,
         run: RunInfo | None = None,
         timeout: float | None = None,
-        gates: Sequence[Gate] = (),
         path: tuple[str, ...] = (),
         context: Context | None = None,
     ) -> None:
@@ -103,9 +92,9 @@ class CallModel:
         self.stream = stream
         self.run = run
         self.timeout = timeout
-        self.gates = gates
         self.path = path
         self.context = context
+        self.seconds = 0.0
 
     def replace(self, **changes: Any) -> CallModel:
         """A copy with some attributes changed, for a policy that sends another request."""
@@ -122,10 +111,11 @@ class CallTool:
         agent: the agent that made the call.
         run: what the run tells callbacks and policies.
         context: a contextvars.Context to run the tool in, or None.
+        seconds: how long it ran, all tries together.
     """
 
     kind = "tool"
-    __slots__ = ("agent", "arguments", "context", "id", "run", "tool")
+    __slots__ = ("agent", "arguments", "context", "id", "run", "seconds", "tool")
 
     def __init__(
         self,
@@ -142,6 +132,7 @@ class CallTool:
         self.agent = agent
         self.run = run
         self.context = context
+        self.seconds = 0.0
 
     def replace(self, **changes: Any) -> CallTool:
         """A copy with some attributes changed."""
@@ -149,7 +140,7 @@ class CallTool:
 
 
 class HandOff:
-    """Switch from one agent to another. A policy answers with the agent that takes over, or raises Refused.
+    """Switch from one agent to another. A policy returns the agent that takes over, or a Refuse.
 
     Attributes:
         source: the agent that hands off.
@@ -196,11 +187,11 @@ class Call:
         worker: whether a blocking function should leave the event loop (tools); callbacks run inline.
         timeout: seconds, or None.
         context: a contextvars.Context to run it in, or None for the current one.
-        begin: called when the function is about to run, so that a cancelled run knows what had begun.
+        seconds: how long it ran; set by the driver.
     """
 
     kind = None
-    __slots__ = ("args", "begin", "context", "fn", "kwargs", "timeout", "worker")
+    __slots__ = ("args", "context", "fn", "kwargs", "seconds", "timeout", "worker")
 
     def __init__(
         self,
@@ -217,6 +208,7 @@ class Call:
         self.worker = worker
         self.timeout = timeout
         self.context = context
+        self.seconds = 0.0
 
 
 class Together:
@@ -253,10 +245,107 @@ class Now:
 
 
 class Emit:
-    """Tell whoever watches the run."""
+    """Tell whoever watches the run. Answered with None."""
 
     kind = "event"
     __slots__ = ("event",)
 
     def __init__(self, event: Event) -> None:
         self.event = event
+
+
+KINDS = ("run", "model", "tool", "handoff", "event")
+"""The hooks a policy may have. Each is a generator function of one effect of that kind."""
+
+T = TypeVar("T", CallModel, CallTool)
+
+
+def _changed(effect: T, changes: dict[str, Any]) -> T:
+    other = object.__new__(type(effect))
+    for name in type(effect).__slots__:
+        setattr(other, name, changes.pop(name) if name in changes else getattr(effect, name))
+    if changes:
+        raise TypeError(f"{type(effect).__name__} has no {', '.join(changes)}; it has {', '.join(type(effect).__slots__)}")
+    return other
+
+
+Hooks: TypeAlias = dict[str, list[Any]]
+
+
+def hooks_of(policies: Iterable[Any]) -> Hooks:
+    """The policies by the kind of effect they have a hook for, outermost first.
+
+    Raises:
+        TypeError: a policy without a hook, or a hook that is no generator function.
+    """
+    hooks: Hooks = {}
+    for policy in policies:
+        found = [kind for kind in KINDS if getattr(policy, kind, None) is not None]
+        if not found:
+            raise TypeError(f"{policy!r} is no policy: it has none of the methods {', '.join(KINDS)}")
+        for kind in found:
+            if not isgeneratorfunction(getattr(policy, kind)):
+                raise TypeError(f"{type(policy).__name__}.{kind} must be a generator function: `return (yield effect)` passes an effect on")
+            hooks.setdefault(kind, []).append(policy)
+    return hooks
+
+
+class _Layer:
+    """One running hook, or the innermost flow (policy None), of the stack in `through`."""
+
+    __slots__ = ("flow", "index", "kind", "passed", "policy")
+
+    def __init__(self, effect: Any, start: int, passed: tuple[Any, ...], hooks: Hooks, innermost: Callable[[Any], Flow]) -> None:
+        self.kind: str = effect.kind
+        for index, policy in enumerate(hooks.get(self.kind, ())[start:], start):
+            if not any(policy is other for other in passed):
+                self.policy, self.index, self.passed = policy, index, (*passed, policy)
+                self.flow: Flow = getattr(policy, self.kind)(effect)
+                return
+        self.policy, self.index, self.passed = None, start, passed
+        self.flow = innermost(effect)
+
+
+def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
+    """Pass an effect through the policies of its kind, and return what comes back.
+
+    An effect that a hook yields goes one layer in if it is of the hook's own kind. One of another kind passes the whole stack of that
+    kind, except every policy it has passed on its way (two judges would otherwise call each other for ever). Whatever no policy
+    takes, and all that the innermost flow yields, goes to the driver. One generator holds the stack, so depth costs no recursion.
+
+    Args:
+        effect: what is asked for.
+        hooks: the policies by kind.
+        innermost: makes the flow that performs an effect behind the last policy.
+    """
+    layers = [_Layer(effect, 0, (), hooks, innermost)]
+    answer: Any = None
+    failure: BaseException | None = None
+    try:
+        while True:
+            layer = layers[-1]
+            try:
+                asked = layer.flow.send(answer) if failure is None else layer.flow.throw(failure)
+            except StopIteration as stop:
+                answer, failure = stop.value, None
+                layers.pop()
+                if not layers:
+                    return answer
+                continue
+            except BaseException as error:
+                layers.pop()
+                if not layers:
+                    raise
+                answer, failure = None, error
+                continue
+            answer = failure = None
+            if layer.policy is None or asked.kind is None:
+                try:
+                    answer = yield asked
+                except BaseException as error:
+                    failure = error
+            else:
+                start = layer.index + 1 if asked.kind == layer.kind else 0
+                layers.append(_Layer(asked, start, layer.passed, hooks, innermost))
+    finally:
+        failure = None  # a frame that kept its exception would be a reference cycle

@@ -173,7 +173,12 @@ class ModelTimeout(TransientError, TimeoutError):
 
 
 class Cancelled(BaseException):
-    """Thrown into a flow that is being closed. A BaseException, so that no `except Exception` swallows it."""
+    """Thrown into a flow that is being closed. A BaseException, so that no `except Exception` swallows it.
+
+    `partial` is what had arrived of a reply that was being streamed, as an assistant message, or None.
+    """
+
+    partial: dict[str, Any] | None = None
 
 
 class SchemaWarning(UserWarning):

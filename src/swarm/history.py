@@ -7,6 +7,7 @@ new dict. A history class that owns its messages was rejected: callers keep list
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +30,10 @@ def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
 
 def json_text(value: Any) -> str:
     """Compact, readable JSON text of any value; what JSON cannot hold is written as its `str()`."""
-    return to_json(value, fallback=str, inf_nan_mode="null").decode()
+    try:
+        return to_json(value, fallback=str, inf_nan_mode="null", bytes_mode="base64").decode()
+    except ValueError:  # half a surrogate pair, which UTF-8 cannot hold and an escape can
+        return json.dumps(value, default=str)
 
 
 def _is_legal(name: str) -> bool:

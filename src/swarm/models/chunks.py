@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from pydantic_core import from_json
+
 from ..effects import Reply
 from ..errors import ConnectionFailed, InvalidReply
 from .endpoint import Endpoint
@@ -75,9 +77,13 @@ class ChunkReader:
             if data.startswith(_DONE):
                 self.done = True
                 return
-            chunk = read_object(self._endpoint, self._header, data)
-            if not self._finished:
-                self._finished = _is_last(chunk)
+            try:
+                chunk: Any = read_object(self._endpoint, self._header, data) if b'"error"' in data else from_json(data)
+                if chunk["choices"][0]["finish_reason"] is not None:
+                    self._finished = True
+            except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, or something wrong
+                chunk = read_object(self._endpoint, self._header, data)
+                self._finished = self._finished or bool(chunk.get("error"))
             yield chunk
 
 
@@ -94,13 +100,3 @@ def whole_as_chunk(completion: dict[str, Any], reply: Reply) -> dict[str, Any]:
         delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(cast("list[dict[str, Any]]", calls))]
     choice = {"index": 0, "delta": delta, "finish_reason": reply.finish_reason}
     return {**completion, "object": "chat.completion.chunk", "choices": [choice]}
-
-
-def _is_last(chunk: dict[str, Any]) -> bool:
-    """Whether a chunk ends a message: it says why, or it reports an error."""
-    choices: Any = chunk.get("choices")
-    if not choices or not isinstance(choices, list):
-        return bool(chunk.get("error"))
-    return any(
-        isinstance(choice, dict) and bool(cast("dict[str, Any]", choice).get("finish_reason")) for choice in cast("list[Any]", choices)
-    )

@@ -35,10 +35,11 @@ class EventParser:
             text = text.removeprefix(_BOM)
         if b"\r" in text:
             text, held = _plain_line_ends(text)
+            lines = text.split(b"\n")
+            self._rest = lines.pop() + held
         else:
-            held = b""
-        lines = text.split(b"\n")
-        self._rest = lines.pop() + held
+            lines = text.split(b"\n")
+            self._rest = lines.pop()
         return self._events(lines)
 
     def end(self) -> list[bytes]:
@@ -54,8 +55,8 @@ class EventParser:
                 if data:
                     events.append(data)
                 data = None
-            elif line.startswith(b"data:"):
-                value = line[6:] if line.startswith(b" ", 5) else line[5:]
+            elif line[:5] == b"data:":
+                value = line[6:] if line[5:6] == b" " else line[5:]
                 data = value if data is None else data + b"\n" + value
         self._data = data
         return events

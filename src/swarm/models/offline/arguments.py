@@ -48,7 +48,9 @@ class Reading:
     def take(self, span: Span, nouns: set[str] | None = None) -> Any:
         """Give the span to a parameter, with its preposition and noun in front: "to room 12"."""
         before = self.text[: span.start]
-        lead = re.search(r"(?:\b(?:to|for|in|at|on|from|of|with|by|into|until|till)\s+)?(?:\b(?:the|my|a)\s+)?((?:[^\W\d_]+[\s#:]+){0,3})$", before, re.I)
+        lead = re.search(
+            r"(?:\b(?:to|for|in|at|on|from|of|with|by|into|until|till)\s+)?(?:\b(?:the|my|a)\s+)?((?:[^\W\d_]+[\s#:]+){0,3})$", before, re.I
+        )
         start = span.start
         if lead:
             between = words(lead.group(1))
@@ -128,7 +130,9 @@ def _switch(reading: Reading, slot: Slot) -> bool | None:
     if meaning:
         named = next((m for m in re.finditer(r"[^\W\d_]+", reading.text) if stem(m.group().lower()) == stem(meaning[-1])), None)
         if named:
-            return not re.search(r"\b(?:not|no|non|never|without|n't)\b[^,.;]{0,20}$|n't [^,.;]{0,20}$", reading.text[: named.start()], re.I)
+            return not re.search(
+                r"\b(?:not|no|non|never|without|n't)\b[^,.;]{0,20}$|n't [^,.;]{0,20}$", reading.text[: named.start()], re.I
+            )
         return None
     if _NO.search(reading.text):
         return False
@@ -274,7 +278,9 @@ def _text(reading: Reading, slot: Slot) -> Any:
 
 
 def _own_words_removed(text: str, own: set[str]) -> str | None:
-    kept = [word for word in freetext.plain(text).split() if words(word) and stem(word.lower()) not in own and word.lower() not in STOPWORDS]
+    kept = [
+        word for word in freetext.plain(text).split() if words(word) and stem(word.lower()) not in own and word.lower() not in STOPWORDS
+    ]
     return " ".join(word for word in kept if word.lower() not in ("turn", "switch", "make", "please")) or None
 
 

@@ -27,7 +27,9 @@ _CLAUSE_END = re.compile(r"[.!?;]+\s+|[.!?;]+$|,\s+(?!and\b)|\s+[-–—]\s+")
 _BECAUSE = re.compile(r"\b(?:because|since|due to|as it|reason(?: is|:)|the reason being)\s+(.+)$", re.I)
 _MESSAGE = (
     re.compile(r"\b(?:saying|that says|which says|with the (?:text|message|words))\s*[:,]?\s*(?:that\s+)?(.+)$", re.I),
-    re.compile(r"\b(?:tell(?:ing)?|inform(?:ing)?|remind(?:ing)?) (?:him|her|them|everyone|me|\S+@\S+|[A-Z]\w+)\s+(?:that\s+)?(?!subject)(.+)$"),
+    re.compile(
+        r"\b(?:tell(?:ing)?|inform(?:ing)?|remind(?:ing)?) (?:him|her|them|everyone|me|\S+@\S+|[A-Z]\w+)\s+(?:that\s+)?(?!subject)(.+)$"
+    ),
     re.compile(r"\blet (?:him|her|them|everyone|\S+@\S+|[A-Z]\w+) know\s+(?:that\s+)?(.+)$"),
     re.compile(r"\b(?:message|body|text)(?: is|:)\s*(.+)$", re.I),
     re.compile(r"(?<!so )(?<!all )(?<!after )\bthat\s+(?!is\b|was\b)(.+)$", re.I),
@@ -115,5 +117,9 @@ def _parts(text: str) -> list[str]:
 
 def _asks(part: str, own: set[str]) -> bool:
     """Whether a clause is the request: it wishes, commands, or speaks in the function's own words."""
-    wishes = _WISHING.match(part) or _COMMAND.match(part) or re.match(r"(?:let|connect|put|transfer) (?:me|us)\b|who (?:can|could)\b", part, re.I)
+    wishes = (
+        _WISHING.match(part)
+        or _COMMAND.match(part)
+        or re.match(r"(?:let|connect|put|transfer) (?:me|us)\b|who (?:can|could)\b", part, re.I)
+    )
     return bool(wishes) or is_acknowledgement(part) or len(set(stems(part)) & own) > 0

@@ -42,7 +42,9 @@ _SOURCE_CUE = re.compile(r"\b(?:from|leaving|out of|starting|since|between)\s+(?
 _TARGET_CUE = re.compile(r"\b(?:to|into|until|till|through|for|and|in)\s+(?:the\s+)?$", re.I)
 _BEFORE_TARGET = re.compile(r"^\s+(?:to|into|until|till|through|-)\s")
 _FLIGHT = re.compile(r"[A-Z]{2,3}\s?\d{1,4}")
-_OTHER_THINGS = frozenset("user custom client order product item flight room ticket account card booking reservation floor step page".split())
+_OTHER_THINGS = frozenset(
+    "user custom client order product item flight room ticket account card booking reservation floor step page".split()
+)
 _UNITS = frozenset("star day night hour minut percent % degre euro dollar person peopl year month week time guest piec".split())
 
 NAMED, SHAPED, POSSIBLE = 3, 2, 1

@@ -1,0 +1,92 @@
+"""Agents inside agents: one as a function of another, and a triage agent over several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .effects import CallTool, Flow, Message
+from .handoffs import transfer_name
+from .tools import Tool, result_text
+from .types import Agent, Handoff, Pending
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+def agent_tool(agent: Agent, name: str | None = None, description: str | None = None) -> Tool:
+    """An agent as a function with one parameter `input`; see `Agent.as_tool`."""
+
+    def ask(input: str) -> str:
+        raise RuntimeError(f"{agent.name} as a tool runs inside Swarm.run only; to ask it directly: Swarm().run(agent, text).text")
+
+    ask.__name__ = name or transfer_name(agent.name).removeprefix("transfer_to_")
+    tool = Tool(ask, description=description or agent.description or f"Ask {agent.name}.")
+    tool.nested = lambda run, effect: _inside(run, effect, agent, [{"role": "user", "content": effect.arguments["input"]}], None)
+    return tool
+
+
+def returning(handoff: Handoff) -> Callable[[Run, CallTool], Flow]:
+    """`Handoff(returns=True)`: the target works on the conversation so far; its last text is the result of the call."""
+
+    def flow(run: Run, effect: CallTool) -> Flow:
+        last = next(index for index in range(len(run.history) - 1, -1, -1) if run.history[index].get("role") == "assistant")
+        return (yield from _inside(run, effect, handoff.agent, run.history[:last], handoff))
+
+    return flow
+
+
+def _inside(run: Run, effect: CallTool, agent: Agent, messages: list[Message], handoff: Handoff | None) -> Flow:
+    """Run an agent inside a call, or go on with it if it paused there."""
+    from .calls import Outcome
+    from .loop import turns
+    from .run import Run
+
+    inner = run.nested.pop(effect.id, None)
+    if inner is None:
+        inner = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, effect.id))
+        inner.handoff = handoff
+    else:
+        mine = f"{effect.id}/"
+        inner.pending = []
+        inner.approvals = {key.removeprefix(mine): value for key, value in (run.approvals or {}).items() if key.startswith(mine)}
+    response = yield from turns(inner)
+    if response.stop_reason == "approval":
+        outcome = Outcome("paused", "")
+        outcome.pending = [Pending(f"{effect.id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
+        run.nested[effect.id] = inner
+        return outcome
+    text = result_text(response.output) if response.stop_reason == "stopped" else response.text
+    if response.stop_reason in ("complete", "stopped"):
+        return text
+    return f"{agent.name} stopped early ({response.stop_reason}). {text}".strip()
+
+
+def create_triage_agent(name: str, instructions: str, agents: Sequence[Agent], add_backlinks: bool = False) -> Agent:
+    """An agent that decides which of several others should help, with a transfer function to each.
+
+    Args:
+        name: the triage agent's name.
+        instructions: its instructions; the list of agents and what they do is put behind them.
+        agents: who it may hand over to. The list itself is not changed, nor the lists the agents were made from.
+        add_backlinks: whether each agent gets a function back to the triage agent. Called twice, each still has one per triage agent.
+
+    Returns:
+        the triage agent.
+    """
+    lines = [f"- {agent.name}: {agent.description or _first_line(agent.instructions)}" for agent in agents]
+    triage = Agent(name=name, instructions="\n".join([instructions, "", "Agents to transfer to:", *lines]), handoffs=list(agents))
+    if add_backlinks:
+        for agent in agents:
+            agent.handoffs = [entry for entry in agent.handoffs if not _is_backlink(entry, name)]
+            agent.handoffs.append(Handoff(triage, description=f"Transfer back to {name} for anything this agent does not handle."))
+    return triage
+
+
+def _is_backlink(entry: Any, name: str) -> bool:
+    return isinstance(entry, Handoff) and entry.agent.name == name and (entry.description or "").startswith("Transfer back to ")
+
+
+def _first_line(instructions: Any) -> str:
+    text = instructions if isinstance(instructions, str) else ""
+    return text.strip().splitlines()[0] if text.strip() else "no description"

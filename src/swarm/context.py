@@ -1,0 +1,46 @@
+"""The copy of the caller's context variables that a run works on."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, cast
+
+from .types import Agent
+
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
+
+
+def copied(value: Any, memo: dict[int, Any] | None = None) -> Any:
+    """A deep copy, value by value, so that what cannot be copied is shared and the rest is not.
+
+    One memo serves all values, so two names for one list stay two names for one list. Agents and callables are shared, and so is a
+    leaf whose copy fails: a lock, a connection, an open file.
+
+    Args:
+        value: what to copy.
+        memo: copies made so far, by the id of the original, in the form of `copy.deepcopy`.
+    """
+    if type(value) in _ATOMS:
+        return value
+    memo = {} if memo is None else memo
+    if id(value) in memo:
+        return memo[id(value)]
+    made: Any
+    if type(value) is dict:
+        made = memo[id(value)] = {}
+        for key, item in cast("dict[Any, Any]", value).items():
+            made[copied(key, memo)] = copied(item, memo)
+    elif type(value) is list:
+        made = memo[id(value)] = []
+        made.extend(copied(item, memo) for item in cast("list[Any]", value))
+    elif type(value) in (tuple, set, frozenset):
+        made = type(value)(copied(item, memo) for item in value)
+    elif callable(value) or isinstance(value, Agent):
+        return value
+    else:
+        try:
+            made = copy.deepcopy(value, dict(memo))
+        except Exception:
+            return value
+    memo[id(value)] = made
+    return made

@@ -1,0 +1,36 @@
+"""What `debug=True` prints: a time-stamped trace of one run on standard output, redacted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .events import Event, HandedOff, LimitHit, MessageDone, Paused, ToolDone, ToolStarted, TurnStarted
+from .util import debug_print
+
+
+def trace(event: Event, redact: Callable[[Any], Any] | None) -> None:
+    """Print the line for an event, if it has one."""
+    line = _line(event)
+    if line:
+        debug_print(True, line if redact is None else str(redact(line)))
+
+
+def _line(event: Event) -> str | None:
+    match event:
+        case TurnStarted():
+            return f"Turn {event.turn}: asking {event.agent}"
+        case MessageDone():
+            return f"Reply of {event.agent}: {event.message}"
+        case ToolStarted():
+            return f"Tool call: {event.name} with arguments {event.arguments}"
+        case ToolDone():
+            return f"Tool result of {event.call.name} ({event.call.outcome}): {event.message['content']}"
+        case HandedOff():
+            return f"Handoff: {event.agent} -> {event.to}"
+        case LimitHit():
+            return f"Limit {event.limit}: {event.reason}"
+        case Paused():
+            return f"Paused for approval: {event.pending}"
+        case _:
+            return None

@@ -1,0 +1,285 @@
+"""The sync driver: answers effects by calling. No event loop is made unless an async function is met.
+
+One generator drives a flow and hands out events as it goes; a run that nobody watches is the same generator without an event.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from time import monotonic, perf_counter
+from typing import Any
+
+from ..assembly import Assembler
+from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
+from ..errors import Cancelled, ModelError, RunTimeout, ToolTimeout
+from ..events import Delta, Event, nested
+from ..models.client import model_for
+from ..run import Signal
+from .common import CLOSING_SECONDS, broken, out_of_time, timed_out
+from .threads import POOL, Job, sayable
+
+Events = Generator[Event, None, Any]
+
+
+class SyncDriver:
+    """Drives one run.
+
+    Args:
+        signal: how the holder of the run asks it to end.
+        timeout: seconds for the whole run, or None.
+    """
+
+    def __init__(self, signal: Signal, timeout: float | None = None) -> None:
+        self._signal = signal
+        self._timeout = timeout
+        self._deadline: float | None = None
+        self._closing: float | None = None
+
+    def drive(self, flow: Flow) -> Events:
+        """Drive a flow to its end: yields events, returns what the flow returns."""
+        answer: Any = None
+        failure: BaseException | None = None
+        if self._timeout is not None and self._deadline is None:
+            self._deadline = monotonic() + self._timeout
+        try:
+            while True:
+                if self._signal.cancelled and failure is None and self._closing is None:
+                    failure = Cancelled()
+                if isinstance(failure, Cancelled) and self._closing is None:
+                    self._closing = monotonic() + CLOSING_SECONDS
+                try:
+                    effect = flow.send(answer) if failure is None else flow.throw(failure)
+                except StopIteration as stop:
+                    return stop.value
+                answer = failure = None
+                try:
+                    if self._closing is not None:
+                        answer = self._while_closing(effect, self._closing)
+                    elif type(effect) is Call:
+                        answer = self._call(effect)
+                    elif type(effect) is CallModel:
+                        answer = (yield from self._stream(effect)) if effect.stream else self._complete(effect)
+                    elif type(effect) is Emit:
+                        yield effect.event
+                    elif type(effect) is Together:
+                        answer = yield from self._together(effect)
+                    else:
+                        answer = self._clock(effect)
+                except GeneratorExit:
+                    flow.close()
+                    raise
+                except BaseException as error:
+                    failure = error
+        finally:
+            failure = None  # a frame that kept its exception would be a reference cycle
+
+    def _while_closing(self, effect: Any, until: float) -> Any:
+        if type(effect) is Emit:
+            return None
+        if type(effect) is Call and monotonic() < until:
+            return self._call(effect)
+        raise Cancelled
+
+    def _clock(self, effect: Any) -> float | None:
+        if type(effect) is Now:
+            return monotonic()
+        if type(effect) is Sleep:
+            until = monotonic() + effect.seconds
+            if self._deadline is not None and until > self._deadline:
+                self._signal.wait(max(0.0, self._deadline - monotonic()))
+                raise out_of_time(self._timeout)
+            self._signal.wait(effect.seconds)
+            return None
+        raise TypeError(f"{effect!r} is no effect that a driver can answer")
+
+    def _call(self, effect: Call) -> Any:
+        started = perf_counter()
+        limit, whole_run = self._limit(effect.timeout)
+        try:
+            if limit is None:
+                fn, context = effect.fn, effect.context
+                value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)
+                if hasattr(value, "__await__"):
+                    value = _wait_for(value)
+                return value
+            return self._within(
+                lambda: _called(effect), limit, lambda: out_of_time(self._timeout) if whole_run else timed_out(effect.timeout)
+            )
+        except (StopIteration, StopAsyncIteration) as error:
+            raise sayable(error) from None
+        finally:
+            effect.seconds = perf_counter() - started
+
+    def _complete(self, effect: CallModel) -> Reply:
+        started = perf_counter()
+        model = model_for(effect.client)
+        limit, _ = self._limit(effect.timeout)
+        effect.timeout = limit
+        try:
+            if self._deadline is None and effect.context is None:
+                reply = model.complete(effect)
+                return _wait_for(reply) if hasattr(reply, "__await__") else reply
+            return self._within(lambda: _settled(_in_context(effect, model.complete)), limit, lambda: out_of_time(self._timeout))
+        finally:
+            effect.seconds = perf_counter() - started
+
+    def _stream(self, effect: CallModel) -> Generator[Event, None, Reply]:
+        started = perf_counter()
+        effect.timeout, _ = self._limit(effect.timeout)
+        assembler = Assembler(effect.agent.name)
+        chunks = self._within_deadline(lambda: _opened(_in_context(effect, model_for(effect.client).stream)))
+        reader = _Reader(chunks)
+        try:
+            while (chunk := self._within_deadline(reader.next, reader.give_up)) is not None:
+                delta = assembler.feed(chunk)
+                if delta is not None:
+                    event = Delta(effect.agent.name, delta)
+                    yield nested(effect.path, event) if effect.path else event
+                if self._signal.cancelled:
+                    raise Cancelled
+        except Cancelled as cut:
+            cut.partial = assembler.partial()
+            raise
+        except ModelError as error:
+            raise broken(error, assembler) from error
+        finally:
+            reader.close()
+            effect.seconds = perf_counter() - started
+        return assembler.reply()
+
+    def _limit(self, own: float | None) -> tuple[float | None, bool]:
+        """Seconds that something may take, and whether it is the run's limit that says so."""
+        if self._deadline is None:
+            return own, False
+        left = self._deadline - monotonic()
+        if left <= 0:
+            raise out_of_time(self._timeout)
+        return (own, False) if own is not None and own < left else (left, True)
+
+    def _within_deadline(self, fn: Callable[[], Any], give_up: Callable[[], Any] | None = None) -> Any:
+        if self._deadline is None:
+            return fn()
+        limit, _ = self._limit(None)
+        return self._within(fn, limit, lambda: out_of_time(self._timeout), give_up)
+
+    def _within(
+        self,
+        fn: Callable[[], Any],
+        seconds: float | None,
+        error: Callable[[], RunTimeout | ToolTimeout],
+        give_up: Callable[[], Any] | None = None,
+    ) -> Any:
+        """Run a function in a worker, for so many seconds at most; what comes later is thrown away."""
+        job = Job(fn)
+        POOL.submit(job)
+        if not job.done.wait(seconds):
+            if give_up is not None:
+                give_up()
+            raise error()
+        return job.result()
+
+    def _together(self, effect: Together) -> Generator[Event, None, list[Any]]:
+        """One worker per flow drives it; their events reach the consumer through a queue."""
+        news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        waiting = list(enumerate(effect.flows))[::-1]
+        running: dict[int, Job] = {}
+        results: dict[int, Any] = {}
+        try:
+            while waiting or running:
+                while waiting and (effect.limit is None or len(running) < effect.limit):
+                    number, flow = waiting.pop()
+                    job = running[number] = Job(lambda flow=flow, number=number: self._side_by_side(flow, number, news))
+                    job.when_done(lambda number=number: news.put((number, None)))
+                    POOL.submit(job)
+                number, event = news.get()
+                if event is not None:
+                    yield event
+                else:
+                    results[number] = running.pop(number).result()
+        except BaseException:
+            self._signal.cancelled = True  # the others stop at their next effect; nobody waits for them
+            for _, flow in waiting:
+                flow.close()
+            raise
+        return [results[number] for number in range(len(effect.flows))]
+
+    def _side_by_side(self, flow: Flow, number: int, news: queue.SimpleQueue[tuple[int, Any]]) -> Any:
+        driver = SyncDriver(self._signal, self._timeout)
+        driver._deadline = self._deadline
+        return finish(driver.drive(flow), lambda event: news.put((number, event)))
+
+
+def finish(events: Events, observe: Callable[[Event], Any] | None = None) -> Any:
+    """Drive to the end; returns what the flow returns.
+
+    Args:
+        events: from `SyncDriver.drive`.
+        observe: called with each event.
+    """
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as stop:
+            return stop.value
+        if observe is not None:
+            observe(event)
+
+
+class _Reader:
+    """Reads an iterator one step at a time, and closes it once, never while a step is running in another thread."""
+
+    def __init__(self, chunks: Iterator[Any]) -> None:
+        self._chunks = chunks
+        self._busy = False
+        self._given_up = False
+
+    def next(self) -> Any:
+        self._busy = True
+        try:
+            return next(self._chunks, None)
+        finally:
+            self._busy = False
+            if self._given_up:
+                self._close()
+
+    def give_up(self) -> None:
+        self._given_up = True
+
+    def close(self) -> None:
+        if not (self._given_up and self._busy):
+            self._close()
+
+    def _close(self) -> None:
+        close = getattr(self._chunks, "close", None)
+        if close is not None:
+            close()
+
+
+def _in_context(effect: CallModel, fn: Callable[[CallModel], Any]) -> Any:
+    return fn(effect) if effect.context is None else effect.context.run(fn, effect)
+
+
+def _called(effect: Call) -> Any:
+    run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
+    return _settled(run(*effect.args, **effect.kwargs))
+
+
+def _settled(value: Any) -> Any:
+    return _wait_for(value) if hasattr(value, "__await__") else value
+
+
+def _opened(chunks: Any) -> Iterator[Any]:
+    chunks = _settled(chunks)
+    if hasattr(chunks, "__anext__") or hasattr(chunks, "__aiter__"):
+        from .background import SyncIterator
+
+        return SyncIterator(chunks.__aiter__())
+    return iter(chunks)
+
+
+def _wait_for(awaitable: Any) -> Any:
+    from .background import wait_for
+
+    return wait_for(awaitable)

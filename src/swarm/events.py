@@ -1,0 +1,206 @@
+"""What a run tells whoever watches it: typed events, and the dict form of `run(stream=True)`.
+
+Events come in order and are the same for every driver. Each carries `agent`, the name of the agent that was speaking.
+Plain classes with slots, for the reason given in `effects`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .types import Pending, Response, ToolCall
+
+
+class Event:
+    """The base of all events.
+
+    Attributes:
+        agent: name of the agent that was active.
+    """
+
+    __slots__ = ("agent",)
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+
+    def as_dict(self) -> dict[str, Any]:
+        """The event as plain JSON: `{"event": <class name>, ...}`."""
+        return {"event": type(self).__name__} | {name: _plain(getattr(self, name)) for name in _fields(type(self))}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in _fields(type(self)))})"
+
+
+class TurnStarted(Event):
+    """An agent is about to be asked. `turn` counts from 1 within the run."""
+
+    __slots__ = ("turn",)
+
+    def __init__(self, agent: str, turn: int) -> None:
+        self.agent = agent
+        self.turn = turn
+
+
+class Delta(Event):
+    """A piece of a reply as it arrives. `delta` is in Chat Completions form; the first of a reply has `role` and `sender`."""
+
+    __slots__ = ("delta",)
+
+    def __init__(self, agent: str, delta: dict[str, Any]) -> None:
+        self.agent = agent
+        self.delta = delta
+
+    @property
+    def text(self) -> str:
+        """The text of this piece, `""` when it holds none."""
+        content = self.delta.get("content")
+        return content if isinstance(content, str) else ""
+
+
+class MessageDone(Event):
+    """A whole message of the assistant, as it stands in `Response.messages`."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, agent: str, message: dict[str, Any]) -> None:
+        self.agent = agent
+        self.message = message
+
+
+class ToolStarted(Event):
+    """A tool is about to run. `arguments` are the validated values by name."""
+
+    __slots__ = ("id", "name", "arguments")
+
+    def __init__(self, agent: str, id: str, name: str, arguments: dict[str, Any]) -> None:
+        self.agent = agent
+        self.id = id
+        self.name = name
+        self.arguments = arguments
+
+
+class ToolDone(Event):
+    """A call is answered. `call` says what became of it, `message` is the tool message."""
+
+    __slots__ = ("call", "message")
+
+    def __init__(self, agent: str, call: ToolCall, message: dict[str, Any]) -> None:
+        self.agent = agent
+        self.call = call
+        self.message = message
+
+
+class HandedOff(Event):
+    """Another agent takes over. `to` is its name, `call_id` the call that asked for it."""
+
+    __slots__ = ("to", "call_id")
+
+    def __init__(self, agent: str, to: str, call_id: str) -> None:
+        self.agent = agent
+        self.to = to
+        self.call_id = call_id
+
+
+class TurnEnded(Event):
+    """The reply and all its calls are done."""
+
+    __slots__ = ("turn",)
+
+    def __init__(self, agent: str, turn: int) -> None:
+        self.agent = agent
+        self.turn = turn
+
+
+class Paused(Event):
+    """The run waits for a person. `pending` lists the calls that need a decision."""
+
+    __slots__ = ("pending",)
+
+    def __init__(self, agent: str, pending: list[Pending]) -> None:
+        self.agent = agent
+        self.pending = pending
+
+
+class LimitHit(Event):
+    """A limit stopped the run, or is about to. `limit` is its name, `reason` says how much was allowed and used."""
+
+    __slots__ = ("limit", "reason")
+
+    def __init__(self, agent: str, limit: str, reason: str) -> None:
+        self.agent = agent
+        self.limit = limit
+        self.reason = reason
+
+
+class PolicyActed(Event):
+    """A policy changed what would have happened: `policy` is its class name, `what` it did, and why."""
+
+    __slots__ = ("policy", "what", "reason")
+
+    def __init__(self, agent: str, policy: str, what: str, reason: str = "") -> None:
+        self.agent = agent
+        self.policy = policy
+        self.what = what
+        self.reason = reason
+
+
+class Nested(Event):
+    """An event of a run inside a call (`agent.as_tool()`, `Handoff(returns=True)`). `call_id` is the outer call."""
+
+    __slots__ = ("call_id", "event")
+
+    def __init__(self, call_id: str, event: Event) -> None:
+        self.agent = event.agent
+        self.call_id = call_id
+        self.event = event
+
+
+class Done(Event):
+    """The last event: the run is over, and this is its response."""
+
+    __slots__ = ("response",)
+
+    def __init__(self, agent: str, response: Response) -> None:
+        self.agent = agent
+        self.response = response
+
+
+def nested(path: tuple[str, ...], event: Event) -> Event:
+    """The event as the outermost run tells it: wrapped once for each call on the path, outermost first."""
+    for call_id in reversed(path):
+        event = Nested(call_id, event)
+    return event
+
+
+def as_stream_item(event: Event) -> dict[str, Any] | None:
+    """The dict form that `run(stream=True)` hands out, or None for an event that has no such form.
+
+    Deltas pass with their `sender`; a turn is bracketed by `{"delim": "start"}` and `{"delim": "end"}`; `{"response": ...}` is last.
+    """
+    kind = type(event)
+    if kind is Delta:
+        return event.delta  # type: ignore[attr-defined]  # pyright does not narrow on `type(x) is`, which is faster here
+    if kind is TurnStarted:
+        return {"delim": "start"}
+    if kind is MessageDone:
+        return {"delim": "end"}
+    if kind is Done:
+        return {"response": event.response}  # type: ignore[attr-defined]
+    return None
+
+
+def _fields(kind: type[Event]) -> tuple[str, ...]:
+    return ("agent", *kind.__slots__) if kind is not Event else ("agent",)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Event) or hasattr(value, "as_dict"):
+        return value.as_dict()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]  # type: ignore[misc]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}  # type: ignore[misc]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

@@ -1,0 +1,133 @@
+"""How much a run may do: budgets, and the detection of loops that go nowhere. Pure rules, no clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .types import Usage
+
+WARN_AFTER = 10
+"""Replies in a row with the same calls and results before a warning is logged."""
+
+_AMOUNTS = ("model_calls", "handoffs", "tool_calls", "tokens", "cost", "seconds", "repeats")
+_ON_LIMIT = ("return", "answer", "raise")
+
+
+class Limits:
+    """What one run, with everything nested in it, may use. None means no limit.
+
+    Args:
+        model_calls: answers of a model.
+        handoffs: changes of the active agent; handing over to oneself does not count.
+        tool_calls: calls that are run; a reply that would pass the limit runs none of its calls.
+        tokens: input and output tokens together.
+        cost: US dollars.
+        seconds: looked at between steps, so what runs is finished; `run(timeout=...)` interrupts instead.
+        repeats: replies in a row with the same calls and the same results, or handoffs with nothing else between, before the run
+            stops with "loop"; None switches that off.
+        on_limit: "return" returns what was done; "answer" asks once more without tools and returns that; "raise" raises
+            LimitExceeded, with the response on it.
+
+    Raises:
+        ValueError: a negative amount, or an unknown `on_limit`.
+    """
+
+    __slots__ = (*_AMOUNTS, "on_limit")
+
+    def __init__(
+        self,
+        model_calls: int | None = None,
+        handoffs: int | None = None,
+        tool_calls: int | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
+        seconds: float | None = None,
+        repeats: int | None = 50,
+        on_limit: str = "return",
+    ) -> None:
+        self.model_calls = model_calls
+        self.handoffs = handoffs
+        self.tool_calls = tool_calls
+        self.tokens = tokens
+        self.cost = cost
+        self.seconds = seconds
+        self.repeats = repeats
+        self.on_limit = on_limit
+        for name in _AMOUNTS:
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"Limits({name}={value!r}) must not be negative; leave it out for no limit")
+        if on_limit not in _ON_LIMIT:
+            raise ValueError(f"Limits(on_limit={on_limit!r}) must be one of {', '.join(map(repr, _ON_LIMIT))}")
+
+    def tighter(self, other: Limits) -> Limits:
+        """The smaller of each amount; `on_limit` is that of `other`, the inner scope."""
+        amounts = {name: _smaller(getattr(self, name), getattr(other, name)) for name in _AMOUNTS}
+        return Limits(**amounts, on_limit=other.on_limit)
+
+    def __repr__(self) -> str:
+        given = [f"{name}={getattr(self, name)!r}" for name in _AMOUNTS if getattr(self, name) is not None]
+        return f"Limits({', '.join([*given, f'on_limit={self.on_limit!r}'])})"
+
+
+def _smaller(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+class Counts:
+    """What a run has used so far, shared with the runs nested in it."""
+
+    __slots__ = ("bounces", "handoffs", "last_reply", "model_calls", "repeats", "tool_calls")
+
+    def __init__(self, model_calls: int = 0, handoffs: int = 0, tool_calls: int = 0) -> None:
+        self.model_calls = model_calls
+        self.handoffs = handoffs
+        self.tool_calls = tool_calls
+        self.repeats = 1
+        self.bounces = 0
+        self.last_reply: list[Any] = []
+
+
+def used_up(limits: Limits, counts: Counts, usage: Usage, elapsed: float) -> tuple[str, str] | None:
+    """The first limit that forbids another model call, as (name, reason), or None.
+
+    Args:
+        limits: what is allowed.
+        counts: what was done.
+        usage: what models used.
+        elapsed: seconds since the run began, 0 if nobody limits them.
+    """
+    for name, used in (("model_calls", counts.model_calls), ("tokens", usage.total_tokens), ("cost", usage.cost or 0)):
+        allowed = getattr(limits, name)
+        if allowed is not None and used >= allowed:
+            return name, f"{used} of {allowed} {name.replace('_', ' ')} used"
+    if limits.seconds is not None and elapsed >= limits.seconds:
+        return "seconds", f"{elapsed:.1f} of {limits.seconds} seconds used"
+    return None
+
+
+def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, str] | None:
+    """The limit that forbids running the calls of a reply, as (name, reason), or None."""
+    if limits.tool_calls is not None and counts.tool_calls + wanted > limits.tool_calls:
+        return "tool_calls", f"{counts.tool_calls} of {limits.tool_calls} tool calls used, {wanted} more wanted"
+    return None
+
+
+def repeated(counts: Counts, calls: list[Any], handed_off: bool, others: bool) -> int:
+    """Note one executed reply; returns how often the run has now gone in place.
+
+    Args:
+        counts: updated.
+        calls: names, results and arguments of the reply's calls.
+        handed_off: whether the reply changed the active agent.
+        others: whether a call other than a handoff was among them.
+    """
+    counts.repeats = counts.repeats + 1 if calls == counts.last_reply else 1
+    counts.last_reply = calls
+    if handed_off and not others:
+        counts.bounces += 1
+    else:
+        counts.bounces = 0
+    return max(counts.repeats, counts.bounces)

@@ -1,0 +1,142 @@
+"""THE LOOP: turns, speak, act. A generator of effects: no I/O, no await, no clock, no thread.
+
+    conversation    the whole run, through the policies; whatever ends it, the history is valid and the response whole
+      turns         one turn after another, until there is a reason to stop
+        speak       ask the active agent's model for one message
+        act         run the calls of that message, answer each, and see who speaks next
+
+A driver answers the effects (see `effects`), so the same lines serve sync and async, streamed and not, durable and replayed.
+"""
+
+from __future__ import annotations
+
+from . import calls, limits
+from .effects import CallModel, Flow, Message, Now, Reply, StartRun
+from .errors import Cancelled, LimitExceeded
+from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
+from .handoffs import offered, table_of
+from .messages import assistant_message, open_calls, unique_ids
+from .request import request_for
+from .run import Run, RunInfo, logger
+
+
+def conversation(run: Run) -> Flow:
+    """The whole run. Returns its Response; an exception that leaves it carries the response so far."""
+    try:
+        effect = StartRun(run.agent, run.history, RunInfo(run))
+        response = yield from (run.through(effect) if "run" in run.options.hooks else turns(run))
+    except Cancelled as cut:
+        calls.settle(run, cut.partial)
+        return run.response("cancelled")
+    except Exception as error:
+        calls.settle(run, error=error)
+        error.response = run.response(f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error")  # type: ignore[attr-defined]
+        raise
+    if run.options.watched:
+        yield from run.tell(Done(run.agent.name, response))
+    return response
+
+
+def turns(run: Run) -> Flow:
+    """One turn after another. Returns the Response."""
+    if run.options.limits.seconds is not None and run.started is None:
+        run.started = yield Now()
+    reason = yield from resume(run)
+    while reason is None and (reason := (yield from before(run))) is None:
+        run.turn += 1
+        message, finish = yield from speak(run)
+        reason = yield from act(run, message, finish)
+        if run.options.watched:
+            yield from run.tell(TurnEnded(message["sender"], run.turn))
+    if not run.path and (reason in ("max_turns", "loop") or reason.startswith("limit:")):
+        yield from at_limit(run, reason)
+    if reason == "approval" and run.options.watched:
+        yield from run.tell(Paused(run.agent.name, run.pending))
+    return run.response(reason)
+
+
+def resume(run: Run) -> Flow:
+    """Execute what the history left open, if it did. Returns a reason to stop, or None."""
+    if not open_calls(run.history):
+        return None
+    if run.options.max_turns == 0:
+        return "tool_calls"
+    run.offered, _ = yield from offered(table_of(run.agent), run.about)
+    message = next(message for message in reversed(run.history) if message.get("role") == "assistant")
+    return (yield from act(run, message))
+
+
+def before(run: Run) -> Flow:
+    """Whether another turn may begin: None, or the reason to stop."""
+    if len(run.history) - run.new_from >= run.options.max_turns:
+        return "max_turns"
+    if run.signal.after_turn:
+        return "cancelled"
+    allowed = run.options.limits
+    now = (yield Now()) if allowed.seconds is not None else 0.0
+    run.limit = limits.used_up(allowed, run.counts, run.usage, now - (run.started or 0.0))
+    return f"limit:{run.limit[0]}" if run.limit is not None else None
+
+
+def speak(run: Run, tools: bool = True) -> Flow:
+    """Ask the active agent's model for one message. Returns it, and why the model ended it."""
+    agent, watched = run.agent, run.options.watched
+    client, run.offered, request = yield from request_for(run, tools)
+    run.arrival = None
+    if watched:
+        yield from run.tell(TurnStarted(agent.name, run.turn))
+    effect = CallModel(agent, client, request, run.options.stream, RunInfo(run), None, run.path)
+    reply: Reply = yield from (run.through(effect) if "model" in run.options.hooks else model(run, effect))
+    message = unique_ids(assistant_message(reply.message, agent.name), run.ids, len(run.history))
+    run.origins[len(run.history)] = run.route_of(agent)[1]
+    run.history.append(message)
+    if watched:
+        if not reply.told:
+            yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
+        yield from run.tell(MessageDone(agent.name, message))
+    logger.debug("%s: %s", agent.name, reply)
+    return message, reply.finish_reason
+
+
+def act(run: Run, message: Message, finish: str | None = None) -> Flow:
+    """Run the calls of a message and answer each. Returns a reason to stop, or None."""
+    if not message.get("tool_calls"):
+        cut = finish if finish in ("length", "content_filter") else None
+        return "refusal" if message.get("refusal") else cut or "complete"
+    if not run.options.execute_tools:
+        return "tool_calls"
+    planned = calls.plan(run, message)
+    again, run.cut_off = run.cut_off, finish == "length"
+    if finish in ("length", "content_filter"):
+        yield from calls.skip(run, planned, calls.CUT_OFF)
+        return None if finish == "length" and not again else finish
+    run.pending = yield from calls.undecided(run, planned)
+    run.limit = limits.too_many_calls(run.options.limits, run.counts, calls.ready(run, planned))
+    if run.limit is not None and not run.pending:
+        yield from calls.skip(run, planned, f"Error: {calls.NOT_EXECUTED}: {run.limit[1]}")
+        return f"limit:{run.limit[0]}"
+    if run.pending or (yield from calls.execute(run, planned)):
+        return "approval"
+    return (yield from calls.conclude(run, planned))
+
+
+def model(run: Run, effect: CallModel) -> Flow:
+    """The innermost layer around a model call: an answer is counted here, whichever policy asked for it."""
+    reply = yield effect
+    run.count(reply, effect.request, effect.agent, effect.seconds)
+    return reply
+
+
+def at_limit(run: Run, reason: str) -> Flow:
+    """Tell of the limit that ends the run, and do what `Limits(on_limit=...)` says."""
+    name = reason.removeprefix("limit:")
+    why = run.limit[1] if run.limit else f"{run.options.max_turns} messages added" if name == "max_turns" else "the run went in circles"
+    if run.options.watched:
+        yield from run.tell(LimitHit(run.agent.name, name, why))
+    if run.options.limits.on_limit == "raise":
+        raise LimitExceeded(f"the run was stopped by its limit on {name}: {why}; what was done is on .response", name)
+    if run.options.limits.on_limit == "answer" and run.options.max_turns > 0:
+        run.turn += 1
+        message, _ = yield from speak(run, tools=False)
+        if message.get("tool_calls"):
+            yield from calls.skip(run, calls.plan(run, message), f"Error: {calls.NOT_EXECUTED}: {why}")

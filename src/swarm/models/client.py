@@ -1,0 +1,280 @@
+"""Any client with `chat.completions.create`, as the drivers see a model.
+
+Told by what it does, never by what it is: no import of its package, no isinstance. It is called through `create`, so that its owner's
+wrappers and instrumentation see the call. Whether it is sync or async is told by what the first call returns: `iscoroutinefunction`
+says no for the official async client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from inspect import isasyncgenfunction, iscoroutinefunction, unwrap
+from typing import Any, Protocol, cast, runtime_checkable
+
+from ..effects import CallModel, Reply
+from ..errors import ConfigError, ConnectionFailed, ModelError, ModelTimeout, TransientError, status_error
+from ..messages import read_reply
+
+Chunk = dict[str, Any]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What a driver needs of a model. Write these two methods to bring a provider of your own; they may be sync or async.
+
+    `call.request` holds the keyword arguments of a Chat Completions request, `call.timeout` the seconds it may take or None.
+    Failures are raised as `swarm.errors.ModelError` and its kinds. A class may have `acomplete` and `astream` beside them, which the
+    async driver prefers. A sync model that never waits sets `blocking = False`, which spares the async driver a thread.
+    """
+
+    def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
+        """One whole answer; `swarm.messages.read_reply` makes it from a Chat Completions answer."""
+        ...
+
+    def stream(self, call: CallModel) -> Iterator[Chunk] | AsyncIterator[Chunk] | Awaitable[AsyncIterator[Chunk]]:
+        """The same in pieces: dicts in the form of `chat.completion.chunk`. Closing the iterator must stop the provider."""
+        ...
+
+
+def model_for(client: Any) -> Any:
+    """The client itself if it is a Model, else a view of it as one.
+
+    Raises:
+        ConfigError: it has neither `complete` and `stream` nor `chat.completions.create`.
+    """
+    kind = type(client)
+    if hasattr(kind, "complete") and hasattr(kind, "stream"):
+        return client
+    create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
+    if create is None:
+        raise ConfigError(
+            f"{kind.__name__} is no client: it has neither chat.completions.create (as OpenAI() has) "
+            "nor the methods complete and stream (see swarm.Model)"
+        )
+    return ForeignClient(client, create)
+
+
+def blocks(model: Any, fn: Any) -> bool:
+    """Whether a call of a model's method may block, so that the async driver takes it off the loop.
+
+    A model may say so by an attribute `blocking`; else it is told by whether the method is a coroutine or async generator function.
+    """
+    own = getattr(model, "blocking", None)
+    return own if isinstance(own, bool) else not (iscoroutinefunction(fn) or isasyncgenfunction(fn))
+
+
+class ForeignClient:
+    """A Chat Completions client of somebody else's.
+
+    Attributes:
+        blocking: whether a call may block, so that the async driver takes it off the loop. A client that is async without looking so
+            works all the same: what its call returns is awaited.
+    """
+
+    __slots__ = ("_create", "blocking")
+
+    def __init__(self, client: Any, create: Any) -> None:
+        self._create = create
+        self.blocking = not (iscoroutinefunction(unwrap(create)) or type(client).__name__.startswith("Async"))
+
+    def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
+        """Ask for one answer."""
+        answer = self._ask(call)
+        return self._awaited(answer) if hasattr(answer, "__await__") else read_reply(as_dict(answer))
+
+    def stream(self, call: CallModel) -> Any:
+        """Ask for a stream of chunks."""
+        answer = self._ask(call)
+        return self._opened(answer) if hasattr(answer, "__await__") else _chunks(answer)
+
+    def _ask(self, call: CallModel) -> Any:
+        try:
+            if call.timeout is None:
+                return self._create(**call.request)
+            return self._create(**call.request, timeout=call.timeout)
+        except Exception as error:
+            raise explained(error) from error
+
+    async def _awaited(self, answer: Awaitable[Any]) -> Reply:
+        try:
+            answer = await answer
+        except Exception as error:
+            raise explained(error) from error
+        return read_reply(as_dict(answer))
+
+    async def _opened(self, answer: Awaitable[Any]) -> Any:
+        try:
+            answer = await answer
+        except Exception as error:
+            raise explained(error) from error
+        return _chunks(answer)
+
+
+def _chunks(answer: Any) -> Any:
+    if hasattr(answer, "__aiter__"):
+        return AsyncChunks(answer)
+    if hasattr(answer, "__iter__") and not isinstance(answer, dict | str):
+        return Chunks(answer)
+    raise explained(TypeError(f"a stream was asked for, and {type(answer).__name__} came, which cannot be iterated"))
+
+
+class Chunks(Iterator[Chunk]):
+    """A stream of somebody else's, chunk by chunk as dicts."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._next = iter(source).__next__
+
+    def __next__(self) -> Chunk:
+        try:
+            return as_dict(self._next())
+        except (StopIteration, ModelError):
+            raise
+        except Exception as error:
+            raise explained(error) from error
+
+    def close(self) -> None:
+        """Close the source, if it can be closed."""
+        close = getattr(self._source, "close", None)
+        if close is not None:
+            close()
+
+
+class AsyncChunks(AsyncIterator[Chunk]):
+    """The same for an async stream."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._next = source.__aiter__().__anext__
+
+    async def __anext__(self) -> Chunk:
+        try:
+            return as_dict(await self._next())
+        except (StopAsyncIteration, ModelError):
+            raise
+        except Exception as error:
+            raise explained(error) from error
+
+    async def aclose(self) -> None:
+        """Close the source, if it can be closed."""
+        close = getattr(self._source, "aclose", None) or getattr(self._source, "close", None)
+        result = close() if close is not None else None
+        if hasattr(result, "__await__"):
+            await cast("Awaitable[Any]", result)
+
+
+def explained(error: Exception) -> ModelError:
+    """The exception of a client library as one of ours: its status, body and words are read from where such libraries keep them."""
+    if isinstance(error, ModelError):
+        return error
+    text = str(error) or type(error).__name__
+    status = getattr(error, "status_code", None)
+    kinds = " ".join(kind.__name__ for kind in type(error).__mro__)
+    if isinstance(status, int) and status >= 400:
+        headers = getattr(getattr(error, "response", None), "headers", None)
+        text = text.removeprefix(f"Error code: {status} - ")
+        return status_error(
+            status,
+            text,
+            body=getattr(error, "body", None),
+            request_id=getattr(error, "request_id", None),
+            retry_after=_seconds(headers),
+            cause=error,
+        )
+    if isinstance(error, TimeoutError) or "Timeout" in kinds:
+        return ModelTimeout(text, cause=error)
+    if isinstance(error, ConnectionError) or "ConnectionError" in kinds or "ConnectError" in kinds:
+        return ConnectionFailed(text, cause=error)
+    return ModelError(f"{type(error).__name__}: {text}", cause=error)
+
+
+def _seconds(headers: Any) -> float | None:
+    from .failures import retry_after
+
+    return retry_after(headers.get) if hasattr(headers, "get") else None
+
+
+def as_dict(answer: Any) -> dict[str, Any]:
+    """An answer or chunk of any client as a plain dict.
+
+    pydantic objects are dumped without what was not sent. Anything else is read field by field with a look at each type, since a mock
+    has an answer for every name.
+    """
+    if isinstance(answer, dict):
+        return cast("dict[str, Any]", answer)
+    if hasattr(type(answer), "model_dump"):
+        return cast("dict[str, Any]", answer.model_dump(exclude_unset=True, warnings=False))
+    plain: dict[str, Any] = _known(answer, {"id": str, "model": str, "error": dict})
+    usage = getattr(answer, "usage", None)
+    if usage is not None and not isinstance(usage, dict):
+        usage = _numbers(usage)
+    plain["usage"] = usage
+    choices = getattr(answer, "choices", None)
+    plain["choices"] = [_choice(choice) for choice in cast("list[Any]", choices)] if isinstance(choices, list | tuple) else None
+    if "error" not in plain and plain["choices"] is None and (error := getattr(answer, "error", None)) is not None:
+        plain["error"] = error if isinstance(error, str) else {"message": str(getattr(error, "message", error))}
+    return plain
+
+
+def _choice(choice: Any) -> dict[str, Any]:
+    if isinstance(choice, dict):
+        return cast("dict[str, Any]", choice)
+    plain = _known(choice, {"index": int, "finish_reason": str})
+    for part in ("message", "delta"):
+        value = getattr(choice, part, None)
+        if value is not None:
+            plain[part] = _message(value)
+    return plain
+
+
+def _message(message: Any) -> dict[str, Any]:
+    if isinstance(message, dict):
+        return cast("dict[str, Any]", message)
+    if hasattr(type(message), "model_dump"):
+        return cast("dict[str, Any]", message.model_dump(exclude_unset=True, warnings=False))
+    plain = {**_extras(message), **_known(message, {"role": str, "content": str | list, "refusal": str})}
+    calls = getattr(message, "tool_calls", None)
+    if isinstance(calls, list | tuple):
+        plain["tool_calls"] = plain_calls(cast("list[Any]", calls))
+    else:
+        plain.pop("tool_calls", None)
+    return plain
+
+
+def plain_calls(calls: Iterable[Any]) -> list[dict[str, Any]]:
+    """The tool calls of any client as dicts."""
+    return [_call(call) for call in calls]
+
+
+def _call(call: Any) -> dict[str, Any]:
+    if isinstance(call, dict):
+        return cast("dict[str, Any]", call)
+    if hasattr(type(call), "model_dump"):
+        return cast("dict[str, Any]", call.model_dump(exclude_unset=True, warnings=False))
+    function = getattr(call, "function", None)
+    plain = {**_extras(call), **_known(call, {"id": str, "index": int, "type": str})}
+    if function is not None:
+        plain["function"] = function if isinstance(function, dict) else _known(function, {"name": str, "arguments": str | dict})
+    return plain
+
+
+def _known(source: Any, kinds: dict[str, Any]) -> dict[str, Any]:
+    values = ((name, getattr(source, name, None)) for name in kinds)
+    return {name: value for name, value in values if isinstance(value, kinds[name])}
+
+
+def _extras(source: Any) -> dict[str, Any]:
+    """Fields of the provider's own on a simple object: plain JSON only, so that a mock's inner life stays out."""
+    fields = cast("dict[str, Any]", getattr(source, "__dict__", {}))
+    return {k: v for k, v in fields.items() if not k.startswith("_") and (v is None or isinstance(v, str | int | float | dict | list))}
+
+
+def _numbers(usage: Any) -> dict[str, Any]:
+    if hasattr(type(usage), "model_dump"):
+        return cast("dict[str, Any]", usage.model_dump(exclude_unset=True, warnings=False))
+    plain: dict[str, Any] = _known(usage, {"prompt_tokens": int, "completion_tokens": int, "total_tokens": int})
+    for part, name in (("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens")):
+        details = getattr(usage, part, None)
+        if details is not None:
+            plain[part] = details if isinstance(details, dict) else _known(details, {name: int})
+    return plain

@@ -1,0 +1,97 @@
+"""The request of a turn: what the active agent is told, what it sees of the history, which tools it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .effects import Call, Flow, Message
+from .handoffs import CALLBACK_NAMES, ask, offered, table_of
+from .messages import WireHistory, repaired
+from .models.profiles import Profile
+from .run import Run
+from .tools import callback_parameters
+from .types import Agent
+
+
+def request_for(run: Run, tools: bool = True) -> Flow:
+    """Make the request for the active agent.
+
+    Args:
+        run: the run.
+        tools: whether the agent may call functions this time.
+
+    Returns:
+        the client to ask, the tools on offer by name, and the keyword arguments of `chat.completions.create`.
+    """
+    agent, options = run.agent, run.options
+    client, base_url, profile = run.route_of(agent)
+    told = yield from instructions_of(run, agent)
+    choice, entries = (yield from offered(table_of(agent), run.about)) if tools else ({}, [])
+    filters = [f for f in (run.handoff.history_filter if run.handoff else None, agent.history_filter) if f is not None]
+    seen = (yield from filtered(run, filters, profile)) if filters else prepared(run, base_url, profile)
+    request: dict[str, Any] = {name: value for name, value in agent.model_settings.items() if value is not None}
+    request["model"] = run.model_of(agent)
+    request["messages"] = seen.with_system(told)
+    if entries:
+        request["tools"] = entries
+        _choose(run, agent, request, profile)
+    if options.stream:
+        request["stream"] = True
+        if profile.stream_usage or options.limits.tokens is not None or options.limits.cost is not None:
+            request.setdefault("stream_options", {"include_usage": True})
+    return client, choice, request
+
+
+def instructions_of(run: Run, agent: Agent) -> Flow:
+    """The text of the system message, or None. A function is asked each time, with the variables of the moment."""
+    instructions = agent.instructions
+    if not callable(instructions):
+        return instructions
+    wanted = callback_parameters(instructions, CALLBACK_NAMES, single_positional=True)
+    if wanted is None:
+        text = yield Call(instructions, (run.about_instructions("context_variables"),))
+    else:
+        text = yield Call(instructions, (), {name: run.about_instructions(name) for name in wanted})
+    return text if text is None or isinstance(text, str) else str(text)
+
+
+def prepared(run: Run, base_url: str | None, profile: Profile) -> WireHistory:
+    """The history in wire form. Each message is prepared once per run and provider.
+
+    Fields that are private to a provider go back to that provider only, so a message of this run knows where it came from.
+    """
+    key = (base_url, id(profile))
+    seen = run.wires.get(key)
+    if seen is None:
+        seen = run.wires[key] = WireHistory(profile)
+    new = run.history[seen.count :]
+    if len(run.routes) == 1:
+        seen.add(new)
+    else:
+        for index, message in enumerate(new, seen.count):
+            seen.add((message,), own=run.origins.get(index, base_url) == base_url)
+    return seen
+
+
+def filtered(run: Run, filters: list[Callable[..., Any]], profile: Profile) -> WireHistory:
+    """What history filters leave, prepared again, since a filter may break pairs."""
+    view: list[Message] = list(run.history)
+    for keep in filters:
+        view = yield from ask(keep, lambda name, view=view: view if name == "messages" else run.about(name))
+    seen = WireHistory(profile)
+    seen.add(repaired(view, allow_open_tail=False))
+    return seen
+
+
+def _choose(run: Run, agent: Agent, request: dict[str, Any], profile: Profile) -> None:
+    if agent.parallel_tool_calls is not None and profile.parallel_flag and "parallel_tool_calls" in agent.model_fields_set:
+        request["parallel_tool_calls"] = agent.parallel_tool_calls
+    choice = agent.tool_choice
+    if choice is None:
+        return
+    if choice not in ("auto", "none"):
+        if any(agent is other for other in run.spent):
+            return
+        run.spent.append(agent)
+    request["tool_choice"] = choice

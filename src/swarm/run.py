@@ -1,0 +1,379 @@
+"""What one run knows: its history, its counts, which calls began and which finished. No I/O.
+
+A run nested in a call (an agent used as a tool) has a Run of its own that shares usage, counts and context with the outer one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+from uuid import uuid4
+
+from .effects import Emit, Flow, Hooks, Message, Reply, through
+from . import events
+from .limits import Counts, Limits
+from .messages import WireHistory, text_of, used_ids
+from .models.client import model_for
+from .models.profiles import Profile, choose
+from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
+
+logger = logging.getLogger("swarm")
+
+
+class Signal:
+    """How the holder of a stream asks a run to end: at the next step, or after the turn. Safe from any thread."""
+
+    __slots__ = ("_wake", "after_turn", "cancelled")
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self.after_turn = False
+        self._wake: Event | None = None
+
+    def cancel(self) -> None:
+        """End the run at its next step, and wake it if it sleeps."""
+        self.cancelled = True
+        if self._wake is not None:
+            self._wake.set()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but not past a cancellation."""
+        self._wake = wake = self._wake or Event()
+        if not self.cancelled:
+            wake.wait(seconds)
+
+
+class Options:
+    """What was asked of one call of `run`; shared with nested runs and never changed.
+
+    Attributes are those of `Swarm` and `Swarm.run`; `watched` says whether anybody reads events, `default_model` replaces the
+    model of agents that were not given one, `innermost` performs an effect behind the last policy, `overrides` holds the steps that a
+    subclass of Swarm does in its own way.
+    """
+
+    __slots__ = (
+        "client",
+        "default_model",
+        "execute_tools",
+        "hooks",
+        "innermost",
+        "limits",
+        "max_turns",
+        "model_override",
+        "overrides",
+        "parallel_tools",
+        "profile",
+        "raise_errors",
+        "redact",
+        "stream",
+        "timeout",
+        "watched",
+    )
+
+    client: Any
+    default_model: str | None
+    execute_tools: bool
+    hooks: Hooks
+    innermost: Callable[[Run, Any], Flow]
+    limits: Limits
+    max_turns: float
+    model_override: str | None
+    overrides: dict[str, Any]
+    parallel_tools: bool | int
+    profile: Profile | str | None
+    raise_errors: bool
+    redact: Callable[[Any], Any] | None
+    stream: bool
+    timeout: float | None
+    watched: bool
+
+    def __init__(self, **values: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, values[name])
+
+
+class Run:
+    """One run.
+
+    Attributes:
+        agent: the agent that is active.
+        history: every message, the caller's (repaired) first.
+        new_from: where the new messages begin.
+        context: the context variables, live.
+        usage, counts: shared with nested runs.
+        calls: what became of each call so far.
+        begun, finished: ids of calls that started, and what they came to.
+        spent: agents whose `tool_choice` has been sent.
+        handoff: the Handoff whose history_filter is in force; handed_by: whose it is, and the name of its tool.
+        arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
+        approvals: decisions for the calls that were open at the beginning, or None.
+        held: finished answers of a batch that is paused, by call id.
+        nested: runs paused inside a call, by call id.
+        path: ids of the calls this run is nested in.
+        origins: base URL that a message of this run came from, by its index.
+        limit: name and reason of the limit that ends the run, once there is one.
+    """
+
+    __slots__ = (
+        "_id",
+        "agent",
+        "approvals",
+        "arrival",
+        "begun",
+        "calls",
+        "context",
+        "counts",
+        "cut_off",
+        "finished",
+        "handed_by",
+        "handoff",
+        "held",
+        "history",
+        "ids",
+        "limit",
+        "memory",
+        "nested",
+        "new_from",
+        "offered",
+        "options",
+        "origins",
+        "output",
+        "path",
+        "pending",
+        "routes",
+        "signal",
+        "spent",
+        "started",
+        "turn",
+        "usage",
+        "wires",
+    )
+
+    def __init__(
+        self,
+        agent: Agent,
+        history: list[Message],
+        context: dict[str, Any],
+        options: Options,
+        signal: Signal | None = None,
+        outer: Run | None = None,
+        path: tuple[str, ...] = (),
+    ) -> None:
+        self.agent = agent
+        self.history = history
+        self.new_from = len(history)
+        self.context = context
+        self.options = options
+        self.signal = signal or Signal()
+        self.path = path
+        self.usage = outer.usage if outer else Usage()
+        self.counts = outer.counts if outer else Counts()
+        self.memory: dict[int, dict[str, Any]] = outer.memory if outer else {}
+        self.started: float | None = outer.started if outer else None
+        self._id: str | None = None
+        self.calls: list[ToolCall] = []
+        self.begun: set[str] = set()
+        self.finished: dict[str, Any] = {}
+        self.ids: set[str] = used_ids(history)
+        self.spent: list[Agent] = []
+        self.handoff: Handoff | None = None
+        self.handed_by: tuple[Agent, str] | None = None
+        self.arrival: int | None = None
+        self.approvals: dict[str, Any] | None = None
+        self.held: dict[str, Any] = {}
+        self.nested: dict[str, Run] = {}
+        self.pending: list[Pending] = []
+        self.offered: dict[str, Any] = {}
+        self.output: Any = None
+        self.limit: tuple[str, str] | None = None
+        self.cut_off = False
+        self.turn = 0
+        self.origins: dict[int, str | None] = {}
+        self.routes: dict[int, tuple[Any, str | None, Any]] = {}
+        self.wires: dict[tuple[Any, ...], WireHistory] = {}
+
+    @property
+    def id(self) -> str:
+        """A name for this run, the same after it was saved and resumed."""
+        if self._id is None:
+            self._id = uuid4().hex
+        return self._id
+
+    def restore(self, id: str, new_from: int) -> None:
+        """Go on as the run of that id, whose new messages begin at `new_from`."""
+        self._id = id
+        self.new_from = new_from
+
+    def tell(self, event: events.Event) -> Flow:
+        """Emit an event, through the policies that want to see it."""
+        effect = Emit(events.nested(self.path, event) if self.path else event)
+        if "event" in self.options.hooks:
+            return (yield from self.through(effect))
+        return (yield effect)
+
+    def through(self, effect: Any) -> Flow:
+        """Pass an effect through the policies."""
+        return through(effect, self.options.hooks, lambda inner: self.options.innermost(self, inner))
+
+    def about(self, name: str) -> Any:
+        """What a callback's parameter of that name gets."""
+        match name:
+            case "context_variables":
+                return self.context
+            case "messages":
+                return list(self.history)
+            case "agent":
+                return self.agent
+            case "run":
+                return RunInfo(self)
+            case _:
+                return None
+
+    def about_instructions(self, name: str) -> Any:
+        """The same for instructions, which see missing context variables as ""."""
+        return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
+
+    def route_of(self, agent: Agent) -> tuple[Any, str | None, Profile]:
+        """The model that serves an agent, its base URL, and the form in which it wants messages."""
+        client = agent.client if agent.client is not None else self.options.client
+        route = self.routes.get(id(client))
+        if route is None:
+            own = getattr(client, "profile", None)
+            override = self.options.profile or (own if isinstance(own, Profile | str) else None)
+            route = self.routes[id(client)] = (self.options.overrides.get("model") or model_for(client), base_url_of(client), override)
+        model, base_url, override = route
+        return model, base_url, choose(base_url, self.model_of(agent), override)
+
+    def model_of(self, agent: Agent) -> str:
+        """The model's name for the request."""
+        if self.options.model_override:
+            return self.options.model_override
+        if self.options.default_model and "model" not in agent.model_fields_set:
+            return self.options.default_model
+        return agent.model
+
+    def count(self, reply: Reply, request: dict[str, Any], agent: Agent, seconds: float) -> None:
+        """Add an answer to usage and counts."""
+        usage, sent = self.usage, reply.usage
+        self.counts.model_calls += 1
+        usage.calls += 1
+        usage.seconds += seconds
+        if sent:
+            inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
+            usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
+            usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
+        elif self.options.limits.tokens is not None or self.options.limits.cost is not None:
+            inputs, outputs = _estimate(request.get("messages", ())), _estimate([reply.message])
+            usage.estimated = True
+        else:
+            inputs = outputs = 0
+        usage.input_tokens += inputs
+        usage.output_tokens += outputs
+        share = usage.by_agent.setdefault(agent.name, {"input_tokens": 0, "output_tokens": 0, "calls": 0})
+        share["input_tokens"] += inputs
+        share["output_tokens"] += outputs
+        share["calls"] += 1
+
+    def response(self, reason: str) -> Response:
+        """What the run has come to."""
+        response = Response(
+            messages=self.history[self.new_from :],
+            agent=self.agent,
+            context_variables=self.context,
+            usage=self.usage,
+            stop_reason=reason,
+            calls=self.calls,
+            pending=self.pending,
+            output=self.output,
+        )
+        response._run = self  # type: ignore[reportPrivateUsage]  # what state() is made from
+        return response
+
+
+class RunInfo:
+    """What a run tells tools, callbacks and policies: a parameter annotated `RunInfo`, or a callback's parameter `run`, gets it."""
+
+    __slots__ = ("_call_id", "_run")
+
+    def __init__(self, run: Run, call_id: str | None = None) -> None:
+        self._run = run
+        self._call_id = call_id
+
+    @property
+    def run(self) -> Run:
+        """The run itself."""
+        return self._run
+
+    @property
+    def agent(self) -> Agent:
+        """The agent that is active."""
+        return self._run.agent
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn, from 1."""
+        return self._run.turn
+
+    @property
+    def limits(self) -> Limits:
+        """What the run may use."""
+        return self._run.options.limits
+
+    @property
+    def counts(self) -> Counts:
+        """What it has used: `model_calls`, `tool_calls`, `handoffs`."""
+        return self._run.counts
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens so far."""
+        return self._run.usage
+
+    @property
+    def deadline(self) -> float | None:
+        """Monotonic time at which `Limits(seconds=)` ends the run, or None."""
+        run = self._run
+        if run.started is None or run.options.limits.seconds is None:
+            return None
+        return run.started + run.options.limits.seconds
+
+    @property
+    def call_id(self) -> str | None:
+        """The id of the call that runs, inside a tool."""
+        return self._call_id
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """A key for the effects of this call on the outside, the same when the run is resumed elsewhere."""
+        return None if self._call_id is None else f"{self._run.id}/{'/'.join((*self._run.path, self._call_id))}"
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run is being cancelled; a long tool may look and stop."""
+        return self._run.signal.cancelled
+
+    def state(self, policy: Any) -> dict[str, Any]:
+        """A dict in which a policy keeps what belongs to this run."""
+        return self._run.memory.setdefault(id(policy), {})
+
+    def flow(self, effect: Any) -> Flow:
+        """An effect of a policy's own making, passed through all the policies of its kind."""
+        return self._run.through(effect)
+
+
+def base_url_of(client: Any) -> str | None:
+    """Where a client sends its requests, if it says so."""
+    text = str(getattr(client, "base_url", None) or "")
+    return text if text.startswith(("http://", "https://")) else None
+
+
+def _number(counts: Any, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if isinstance(value, int) else 0
+
+
+def _estimate(messages: Any) -> int:
+    return sum(len(text_of(message)) + 16 * len(message.get("tool_calls") or ()) for message in messages) // 4 + 1

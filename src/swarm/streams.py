@@ -1,0 +1,164 @@
+"""What a caller holds while a run goes on: an iterator of its events that can be closed or cancelled at any point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from .drivers.aio import AsyncDriver
+from .errors import Cancelled
+from .events import Event
+from .run import Signal
+from .types import Response
+
+Item = TypeVar("Item")
+
+
+class Stream(Iterator[Item], Generic[Item]):
+    """A run, read as it happens. Nothing is asked of a model before the first item is read.
+
+    Closing it, or leaving its `with` block, ends the run where it is: the provider's stream is closed once, nothing more is called,
+    nothing is raised. `response` is what the run came to, the partial one (`stop_reason == "cancelled"`) after a close.
+
+    Args:
+        events: the driver's generator of events; returns the response.
+        signal: asks the run to end.
+        item_of: the item for an event, or None for an event that this stream leaves out.
+    """
+
+    def __init__(self, events: Generator[Event, None, Response], signal: Signal, item_of: Callable[[Event], Item | None]) -> None:
+        self._events = events
+        self._signal = signal
+        self._item_of = item_of
+        self.response: Response | None = None
+
+    def __iter__(self) -> Stream[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        while True:
+            try:
+                event = next(self._events)
+            except StopIteration as stop:
+                self._ended(stop)
+                raise StopIteration from None
+            item = self._item_of(event)
+            if item is not None:
+                return item
+
+    def _ended(self, stop: StopIteration) -> None:
+        if stop.value is not None:
+            self.response = stop.value
+
+    def close(self) -> None:
+        """End the run here. May be called twice, and from another thread while an item is being read: then at the run's next step."""
+        self._signal.cancel()
+        try:
+            self._events.throw(Cancelled())
+        except StopIteration as stop:
+            self._ended(stop)
+        except (Cancelled, ValueError):  # never begun; or running in another thread, which the signal reaches
+            pass
+
+    def cancel(self, after_turn: bool = False) -> None:
+        """Ask the run to end: at once, or when its turn is complete. Reading on gives what is left. Safe from any thread."""
+        self._signal.after_turn = True
+        if not after_turn:
+            self._signal.cancel()
+
+    def __enter__(self) -> Stream[Item]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class AsyncStream(AsyncIterator[Item], Generic[Item]):
+    """The same under asyncio: `async for`, `async with`, `aclose()`.
+
+    Args:
+        events: the driver's generator of events.
+        driver: holds the response when the events are over.
+        signal: asks the run to end.
+        item_of: the item for an event, or None for an event that this stream leaves out.
+        observe: awaited with every event before it is handed out.
+    """
+
+    def __init__(
+        self,
+        events: AsyncGenerator[Event, None],
+        driver: AsyncDriver,
+        signal: Signal,
+        item_of: Callable[[Event], Item | None],
+        observe: Callable[[Event], Awaitable[None]] | None = None,
+    ) -> None:
+        self._observe = observe
+        self._events = events
+        self._driver = driver
+        self._signal = signal
+        self._item_of = item_of
+        self._reader: asyncio.Task[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def response(self) -> Response | None:
+        """What the run came to, once it is over."""
+        return self._driver.result
+
+    def __aiter__(self) -> AsyncStream[Item]:
+        return self
+
+    async def __anext__(self) -> Item:
+        while True:
+            event = await self._step(self._events.__anext__())
+            if self._observe is not None:
+                await self._observe(event)
+            item = self._item_of(event)
+            if item is not None:
+                return item
+
+    async def _step(self, step: Awaitable[Event]) -> Event:
+        self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
+        try:
+            return await step
+        finally:
+            self._reader = None
+
+    async def aclose(self) -> None:
+        """End the run here. May be called twice, and from another task while an item is being read."""
+        self._signal.cancel()
+        reader = self._reader
+        if reader is not None and reader is not asyncio.current_task():
+            reader.cancel()
+            while self._reader is not None:
+                await asyncio.sleep(0)
+            return
+        try:
+            await self._events.athrow(Cancelled())
+        except (StopAsyncIteration, Cancelled):
+            pass
+
+    def close(self) -> None:
+        """Ask the run to end at its next step; for code that cannot await. Safe from any thread."""
+        self.cancel()
+
+    def cancel(self, after_turn: bool = False) -> None:
+        """Ask the run to end: at once, or when its turn is complete. Reading on gives what is left. Safe from any thread."""
+        self._signal.after_turn = True
+        if after_turn:
+            return
+        self._signal.cancel()
+        if self._loop is not None and self._reader is not None:
+            self._loop.call_soon_threadsafe(self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+
+    async def __aenter__(self) -> AsyncStream[Item]:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
