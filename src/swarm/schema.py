@@ -331,7 +331,7 @@ def read_docstring(text: str, names: Container[str]) -> tuple[str, dict[str, str
     except docstring_parser.ParseError:
         return text, {}
     found: dict[str, str] = {}
-    others = [parsed.description or ""]
+    others = [(parsed.description or "").strip()]
     for part in parsed.meta:
         if isinstance(part, docstring_parser.DocstringParam):
             found |= {name.strip().lstrip("*"): part.description or "" for name in part.arg_name.split(",")}

@@ -172,8 +172,9 @@ def keys_of(kind: Any) -> dict[str, tuple[Any, bool]]:
 def _parameters(fn: Function) -> tuple[list[inspect.Parameter], Any]:
     """What can be passed to `fn` itself and, where it hands `**kwargs` on, to the function that it wraps."""
     try:
-        inner = inspect.signature(fn)
-        own = inspect.signature(fn, follow_wrapped=False)
+        inner = own = inspect.signature(fn)
+        with suppress(ValueError):  # a Tool or a staticmethod has a signature only through what it wraps
+            own = inspect.signature(fn, follow_wrapped=False)
     except (ValueError, TypeError) as error:
         raise AgentError(
             f"Failed to get the signature of {name_of(fn)}: {error}. Wrap it in a function with named parameters: `def name(...): ...`"
