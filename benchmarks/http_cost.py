@@ -1,5 +1,8 @@
 """CPU time of a run over loopback HTTP: ours, the official client by hand, and the bare transports by hand, all in one interleaved run.
 
+Sync tools for the sync driver, async tools for the async one: a sync tool in an async run costs a hop to a thread and back, which is
+the price of a loop that never stalls and no business of the transport.
+
 python -m benchmarks.http_cost
 """
 
@@ -8,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ import aiohttp
 
 from benchmarks import by_hand, provider
 from benchmarks.measure import interleaved, table
-from swarm import Agent, AsyncSwarm, ChatClient, Swarm
+from swarm import Agent, AsyncSwarm, ChatClient, Swarm, tool
 
 QUESTION = "What is the weather in Reykjavik?"
 ROUNDS = 11
@@ -44,8 +47,25 @@ def transfer_to_weather() -> Agent:
     return WEATHER
 
 
-FRONT_DESK = Agent(name="Front desk", instructions="You are the front desk.", functions=[transfer_to_weather])
-AGENTS = {"answer": Agent(), "tool": WEATHER, "handoff": FRONT_DESK, "stream": Agent()}
+@tool(name="get_weather")
+async def get_weather_async(location: str) -> str:
+    """The weather at a place."""
+    return get_weather(location)
+
+
+WEATHER_ASYNC = Agent(name="Weather", instructions="You tell the weather.", functions=[get_weather_async])
+
+
+@tool(name="transfer_to_weather")
+async def transfer_async() -> Agent:
+    """Hand over to the weather agent."""
+    return WEATHER_ASYNC
+
+
+DESK = Agent(name="Front desk", instructions="You are the front desk.", functions=[transfer_to_weather])
+DESK_ASYNC = DESK.copy(functions=[transfer_async])
+AGENTS = {"answer": Agent(), "tool": WEATHER, "handoff": DESK, "stream": Agent()}
+AGENTS_ASYNC = {"answer": Agent(), "tool": WEATHER_ASYNC, "handoff": DESK_ASYNC, "stream": Agent()}
 
 
 def ours(base: str, scenario: str) -> Any:
@@ -63,7 +83,7 @@ def ours(base: str, scenario: str) -> Any:
 
 def ours_async(base: str, scenario: str) -> Any:
     client = AsyncSwarm(ChatClient(f"{base}/{scenario}", "benchmark"))
-    agent = AGENTS[scenario]
+    agent = AGENTS_ASYNC[scenario]
     messages = [{"role": "user", "content": QUESTION}]
 
     async def run() -> str:
@@ -75,7 +95,7 @@ def ours_async(base: str, scenario: str) -> Any:
 
 
 @contextmanager
-def running_provider() -> Iterator[str]:
+def running_provider() -> Generator[str]:
     """The base URL of a provider in another process."""
     command = [sys.executable, "-m", "benchmarks.provider"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent) as process:
