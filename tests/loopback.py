@@ -80,7 +80,7 @@ class Answer:
 
     def framed(self, piece: bytes) -> bytes:
         """A piece of the body as it goes over the wire."""
-        return b"%x\r\n%s\r\n" % (len(piece), piece) if self.framing == "chunked" else piece
+        return b"%x\r\n%s\r\n" % (len(piece), piece) if self.framing == "chunked" and piece else piece
 
 
 HANG = Answer(WAIT, head=False)
@@ -191,8 +191,7 @@ class Loopback:
         self._answer: Answer | Script = DROP
         self._tls = tls
         self._changed = threading.Condition()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="loopback", daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="loopback", daemon=True)
         self._peers: set[_Connection] = set()
         self.requests: list[Request] = []
         self.open_connections = 0
@@ -206,7 +205,7 @@ class Loopback:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
     def wait_until(self, condition: Callable[[], bool], seconds: float = 10.0) -> None:
@@ -232,23 +231,18 @@ class Loopback:
                 self.requests.append(request)
             self._changed.notify_all()
 
-    def _run(self) -> None:
-        self._loop.run_until_complete(self._start())
-        self._loop.run_forever()
-        self._server.close()
-        for peer in list(self._peers):
-            peer.transport.abort()
-        pending = asyncio.all_tasks(self._loop)
-        for task in pending:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*pending, asyncio.sleep(0), return_exceptions=True))
-        self._loop.close()
-
-    async def _start(self) -> None:
-        self._server = await self._loop.create_server(lambda: _Connection(self, self._peers), "127.0.0.1", 0, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        server = await self._loop.create_server(lambda: _Connection(self, self._peers), "127.0.0.1", 0, ssl=self._tls)
+        self.port = server.sockets[0].getsockname()[1]
         self.url = f"{'https' if self._tls else 'http'}://{'localhost' if self._tls else '127.0.0.1'}:{self.port}/v1"
         self.changed()
+        await self._stop.wait()
+        server.close()
+        for peer in list(self._peers):
+            peer.transport.abort()
+        await server.wait_closed()
 
 
 class _Connection(asyncio.Protocol):
@@ -296,6 +290,10 @@ class _Connection(asyncio.Protocol):
     async def _request(self) -> Request:
         while (end := self._data.find(b"\r\n\r\n")) < 0:
             await self._more()
+            if not self._data[:1].isalpha():  # a TLS handshake, for one
+                self.transport.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                self.transport.close()
+                await asyncio.Event().wait()
         request = Request(bytes(self._data[:end]), self._number)
         size = end + 4 + int(request.headers.get("content-length", "0"))
         while len(self._data) < size:

@@ -180,10 +180,10 @@ class ChatClient:
             headers = self._endpoint.with_headers(request.get("extra_headers") or {})
             more: dict[str, Any] = request.get("extra_body") or {}
             request = {key: value for key, value in request.items() if key not in ("extra_body", "extra_headers")} | more
-        if bool(request.get("stream")) is not stream:
+        if stream and not request.get("stream"):
+            request = {**request, "stream": True}
+        elif not stream and ("stream" in request or "stream_options" in request):
             request = {key: value for key, value in request.items() if key not in ("stream", "stream_options")}
-            if stream:
-                request["stream"] = True
         try:
             return to_json(request), headers
         except PydanticSerializationError as error:

@@ -79,7 +79,7 @@ class ChunkReader:
                 return
             try:
                 chunk: Any = read_object(self._endpoint, self._header, data) if b'"error"' in data else from_json(data)
-                if chunk["choices"][0]["finish_reason"] is not None:
+                if chunk["choices"][0]["finish_reason"]:
                     self._finished = True
             except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, or something wrong
                 chunk = read_object(self._endpoint, self._header, data)

@@ -109,7 +109,7 @@ class _Pool:
             conn.close()
 
     def _connect(self, limits: Timeout, deadline: float) -> HTTPConnection:
-        from urllib3.exceptions import ConnectTimeoutError, HTTPError
+        from urllib3.exceptions import HTTPError
 
         conn = self._new()
         conn.timeout = _shorter(limits.connect, deadline)
@@ -117,7 +117,7 @@ class _Pool:
             conn.connect()
         except BaseException as error:
             conn.close()
-            if isinstance(error, TimeoutError | ConnectTimeoutError):
+            if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
                 raise _timed_out(self._endpoint, "connect", limits, deadline, error) from None
             if isinstance(error, (*_FAILURES, HTTPError)):
                 raise no_connection(self._endpoint, error) from None

@@ -1,0 +1,93 @@
+"""The parser of server-sent events: any cut of the bytes, every form the standard allows, and what servers get wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swarm.models.sse import EventParser
+
+LINES = st.sampled_from(
+    [
+        "data: {}",
+        'data: {"a": "ü€😀"}',
+        "data:x",
+        "data:  two spaces",
+        "data:",
+        "data",
+        ": keep-alive",
+        "event: message",
+        "id: 7",
+        "retry: 10",
+        "",
+        "",
+        "data: [DONE]",
+    ]
+)
+ENDINGS = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+def events(*pieces: bytes) -> list[bytes]:
+    parser = EventParser()
+    found = [event for piece in pieces for event in parser.feed(piece)]
+    return found + parser.end()
+
+
+def by_the_standard(text: str) -> list[bytes]:
+    """The standard's algorithm, line by line on the whole text. An event at the end need not be closed, a `data` without colon says nothing."""
+    found: list[str] = []
+    data: list[str] = []
+    for line in [*text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
+        name, _, value = line.partition(":")
+        if line == "":
+            if "".join(data):
+                found.append("\n".join(data))
+            data = []
+        elif name == "data" and ":" in line:
+            data.append(value.removeprefix(" "))
+    return [event.encode() for event in found]
+
+
+@given(
+    st.booleans(),
+    st.lists(st.tuples(LINES, ENDINGS), max_size=12),
+    st.lists(st.integers(0, 200), max_size=8),
+)
+def test_any_cut_of_the_bytes_gives_the_same_events(bom: bool, lines: list[tuple[str, str]], cuts: list[int]) -> None:
+    text = ("\ufeff" if bom else "") + "".join(line + ending for line, ending in lines)
+    raw = text.encode()
+    places = sorted({0, len(raw), *(cut for cut in cuts if cut < len(raw))})
+    pieces = [raw[start:end] for start, end in zip(places, places[1:], strict=False)]
+    assert events(*pieces) == by_the_standard(text)
+    assert events(*(raw[at : at + 1] for at in range(len(raw)))) == by_the_standard(text)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"data: a\n\ndata: b\n\n", [b"a", b"b"]),
+        (b"data:a\n\n", [b"a"]),
+        (b"data: a\r\n\r\ndata: b\r\n\r\n", [b"a", b"b"]),
+        (b"data: a\r\rdata: b\r\r", [b"a", b"b"]),
+        (b"data: a\ndata: b\n\n", [b"a\nb"]),
+        (b": keep-alive\n\n: keep-alive\n\ndata: a\n\n", [b"a"]),
+        (b"event: chunk\nid: 1\nretry: 5\ndata: a\n\n", [b"a"]),
+        (b"\xef\xbb\xbfdata: a\n\n", [b"a"]),
+        (b"data: [DONE]", [b"[DONE]"]),
+        (b"data: a\n", [b"a"]),
+        (b"data:\n\ndata: a\n\n", [b"a"]),
+        (b"", []),
+    ],
+)
+def test_each_form_of_an_event(raw: bytes, expected: list[bytes]) -> None:
+    assert events(raw) == expected
+
+
+def test_an_event_is_handed_out_with_its_last_byte() -> None:
+    parser = EventParser()
+    assert parser.feed(b"data: a\n") == []
+    assert parser.feed(b"\n") == [b"a"]
+    assert parser.feed(b"data: b\r\n\r") == []
+    assert parser.feed(b"\n") == [b"b"]
+    assert parser.end() == []
