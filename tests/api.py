@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-MODULES = ("swarm", "swarm.errors", "swarm.events", "swarm.policies")
+MODULES = ("swarm", "swarm.errors", "swarm.events")
 FILE = Path(__file__).with_name("api.json")
 
 
@@ -50,8 +50,10 @@ def _members(cls: type) -> dict[str, Any]:
     return found
 
 
-def _is_member(value: object) -> bool:
-    return inspect.isfunction(value) or isinstance(value, (property, classmethod, staticmethod))
+def _is_member(value: Any) -> bool:
+    """A property or a function of ours; pydantic puts functions of its own into our classes."""
+    function = getattr(value, "__func__", value)
+    return isinstance(value, property) or (inspect.isfunction(function) and function.__module__.startswith("swarm"))
 
 
 def _signature(value: Any) -> str:
