@@ -9,7 +9,7 @@ import functools
 import json
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
@@ -154,6 +154,8 @@ def test_numbers_that_are_none() -> None:
         (int, "-7", -7),
         (float, "3.5", 3.5),
         (float, 3, 3.0),
+        (int | bool, True, True),
+        (bool, 1, True),
         (bool, "true", True),
         (bool, "false", False),
         (bool, "False", False),
@@ -170,6 +172,8 @@ def test_numbers_that_are_none() -> None:
         (str | int, "42", "42"),
         (str | dict[str, Any], '{"k": 1}', '{"k": 1}'),
         (dict[int, str], {"1": "a"}, {1: "a"}),
+        (Iterable[int], ["1"], [1]),
+        (Sequence[Add], [{"x": 1}], [Add(x=1)]),
         (set[int], [1, 1], {1}),
         (frozenset[int], "[1]", frozenset({1})),
         (tuple[int, str], [1, "a"], (1, "a")),
@@ -215,6 +219,12 @@ def test_values_arrive_as_the_annotated_type(annotation: Any, sent: Any, expecte
         (int, 3.14, "value should be a valid integer, got a number with a fractional part, got 3.14"),
         (int, "abc", 'value should be a valid integer, unable to parse string as an integer, got "abc"'),
         (int, None, "value should be a valid integer, got null"),
+        (int, True, "value should be a valid integer, got true"),
+        (float, False, "value should be a valid number, got false"),
+        (int | None, True, "value should be a valid integer, got true"),
+        (list[int], [1, False], "value[1] should be a valid integer, got false"),
+        (list[int], "[1, false]", "value[1] should be a valid integer, got false"),
+        (Add, {"x": True}, "value.x should be a valid integer, got true"),
         (bool, "maybe", "value should be a valid boolean"),
         (bool, 2, "value should be a valid boolean"),
         (str, True, "value should be a valid string, got true"),
@@ -369,7 +379,7 @@ def test_validators_speak_for_themselves() -> None:
 
     assert values(f, {"city": "rome"}) == {"city": "Rome"}
     assert 'city no such city, got "value"' in complaint(f, {"city": "value"})
-    assert complaint(f, {"city": "key"}) == "The arguments of fn could not be converted: KeyError: 'city'"
+    assert "Wrong arguments for fn: could not be converted, KeyError: 'city'. It accepts: city (required)." in complaint(f, {"city": "key"})
 
 
 # Properties

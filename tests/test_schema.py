@@ -8,7 +8,7 @@ import enum
 import json
 import typing
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, TypeVar
 
@@ -242,6 +242,7 @@ def test_classes_of_a_running_function_may_refer_to_each_other() -> None:
         (dict[str, list[Weird]], {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}, "Weird"),
         (Annotated[Weird, Field(description="odd")], {"type": "string", "description": "odd"}, "Weird"),
         (Callable[[int], str], {"type": "string"}, "Callable"),
+        (Iterator[int], {"type": "string"}, "Iterator"),
         (5, {"type": "string"}, "5"),
     ],
 )

@@ -305,7 +305,8 @@ def test_a_decorated_function_still_works_as_a_function() -> None:
     def double(x: int) -> int:
         return 2 * x
 
-    assert double(4) == 8
+    assert double(4) == double(x=4) == 8
+    assert tool(lambda self: self, name="echo")(self=1) == 1
     assert double.__name__ == "double"
     assert repr(double) == "Tool('double')"
 

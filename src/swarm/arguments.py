@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from pydantic_core import ValidationError, from_json, to_json
+from pydantic_core import SchemaValidator, ValidationError, from_json, to_json
 
 from .errors import ToolArgumentsError
 from .schema import Json, Schema
@@ -69,7 +69,7 @@ class Arguments:
         if type(raw) is not str:
             return self._repaired(schema, raw, name, loose)
         try:
-            values = schema.validator.validate_json(raw)
+            values = schema.validator.validate_json(raw, strict=True)
         except Exception:  # a validator of the user's own may raise anything; the slow way finds out what to say
             return self._repaired(schema, raw, name, loose)
         return self._cleaned(values)
@@ -92,17 +92,34 @@ class Arguments:
         optional = {parameter.name for parameter in known.values() if not parameter.required}
         errors: list[Json] = []
         for _ in range(5):  # text in text in text: deep enough, and an end
-            try:
-                return self._cleaned(schema.validator.validate_json(to_json(data)))
-            except ValidationError as error:
-                errors = cast("list[Json]", error.errors(include_url=False, include_context=False))
-            except Exception as error:
-                raise ToolArgumentsError(f"The arguments of {name} could not be converted: {type(error).__name__}: {error}") from error
+            text = to_json(data)
+            for strict in (True, None):  # first to find true and false sent for numbers, which lax reading would take for 1 and 0
+                values, errors = _read(schema.validator, text, strict)
+                if values is not None:
+                    return self._cleaned(values)
+                if strict and (
+                    flags := [error for error in errors if isinstance(error["input"], bool) and error["type"] in _NUMBER_WANTED]
+                ):
+                    errors = flags
+                    break
             if not _repair(data, errors, optional):
                 break
         accepted = ", ".join(f"{parameter.name} (required)" if parameter.required else parameter.name for parameter in known.values())
         accepts = f"It accepts: {accepted}." if accepted else "It takes no arguments."
         raise ToolArgumentsError(f"Wrong arguments for {name}: {_complaint(data, errors)}. {accepts} Correct them and call it again.")
+
+
+_NUMBER_WANTED = ("int_type", "float_type")
+
+
+def _read(validator: SchemaValidator, text: bytes, strict: bool | None) -> tuple[Json | None, list[Json]]:
+    """The values, or None and what is wrong."""
+    try:
+        return validator.validate_json(text, strict=strict), []
+    except ValidationError as error:
+        return None, cast("list[Json]", error.errors(include_url=False, include_context=False))
+    except Exception as error:  # a validator of the user's own that raises something else
+        return None, [{"type": "raised", "loc": (), "msg": f"could not be converted, {type(error).__name__}: {error}", "input": None}]
 
 
 _known: WeakKeyDictionary[Any, dict[bool, Arguments]] = WeakKeyDictionary()
@@ -209,6 +226,8 @@ def _complaint(data: Json, errors: list[Json]) -> str:
             missing.append(_dotted([*path, error["loc"][-1]]))
         elif error["type"] == "extra_forbidden":
             unknown.append(_dotted(path))
+        elif error["type"] == "raised":
+            return error["msg"]
         else:
             reason = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ").replace("Input should", "should", 1)
             wrong.setdefault((_dotted(path), _shown(error["input"])), []).append(reason)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin, is_typeddict
 
 from pydantic import GetPydanticSchema
@@ -115,7 +116,7 @@ def _plain(annotation: Any) -> tuple[Json, Any] | None:
         return None
     if origin in (Union, types.UnionType) and len(parts) == 2 and parts[1] is types.NoneType:
         return {"anyOf": [inner[0], {"type": "null"}]}, core_schema.nullable_schema(inner[1])
-    return ({"type": "array", "items": inner[0]}, core_schema.list_schema(inner[1])) if origin is list else None
+    return ({"type": "array", "items": inner[0]}, core_schema.list_schema(inner[1])) if origin in (list, Iterable, Sequence) else None
 
 
 class _Schema(GenerateJsonSchema):
@@ -129,8 +130,8 @@ def _adapter(annotation: Any, scopes: list[Scope], where: str) -> Any:
     local = {key: value for _, names in scopes for key, value in names.items()}
     adapter = _try_adapter(annotation, local)
     if adapter is None:
-        lost: list[Any] = []
-        adapter = _try_adapter(_nearest(annotation, local, lost), local) or _try_adapter(_ANYTHING, local)
+        nearest, lost = _nearest(annotation, local)
+        adapter = _try_adapter(nearest, local)
         if lost:
             what = lost[0] if isinstance(lost[0], str) else getattr(lost[0], "__name__", repr(lost[0]))
             warnings.warn(
@@ -154,24 +155,26 @@ def _try_adapter(annotation: Any, local: dict[str, Any]) -> Any:
     return adapter
 
 
-def _nearest(annotation: Any, local: dict[str, Any], lost: list[Any]) -> Any:
-    """The annotation with each part that cannot be said replaced by "anything, called a string"; adds those parts to `lost`."""
+def _nearest(annotation: Any, local: dict[str, Any]) -> tuple[Any, list[Any]]:
+    """The annotation with each part that cannot be said replaced by "anything, called a string"; and those parts."""
     if _try_adapter(annotation, local) is not None:
-        return annotation
+        return annotation, []
     if is_typeddict(annotation):  # before Python 3.12 pydantic refuses those of `typing`
-        keys = {key: (_nearest(hint, local, lost), required) for key, (hint, required) in keys_of(annotation).items()}
-        return Annotated[dict[str, Any], GetPydanticSchema(lambda _, handler: _typed_dict(keys, handler))]
+        found = {key: (*_nearest(hint, local), required) for key, (hint, required) in keys_of(annotation).items()}
+        keys = {key: (nearest, required) for key, (nearest, _, required) in found.items()}
+        hook = GetPydanticSchema(lambda _, handler: _typed_dict(keys, handler))
+        return Annotated[dict[str, Any], hook], [part for _, lost, _ in found.values() for part in lost]
     origin, parts = get_origin(annotation), get_args(annotation)
-    try:
+    inner = [_nearest(part, local) for part in (parts[:1] if origin is Annotated else parts)]
+    nearest = tuple(part for part, _ in inner)
+    with suppress(TypeError):  # parts that are no types, as those of a Callable
         if origin is Annotated:
-            return Annotated[(_nearest(parts[0], local, lost), *parts[1:])]
-        nearest = tuple(_nearest(part, local, lost) for part in parts)
-        if nearest:
-            return Union[nearest] if origin in (Union, types.UnionType) else origin[nearest]  # noqa: UP007  # made of a tuple
-    except TypeError:  # parts that are no types, as those of a Callable
-        lost.clear()
-    lost.append(annotation)
-    return _ANYTHING
+            annotated = Annotated[(nearest[0], *parts[1:])]
+        else:
+            annotated = Union[nearest] if origin in (Union, types.UnionType) else origin[nearest]  # noqa: UP007  # made of a tuple
+        if _try_adapter(annotated, local) is not None:
+            return annotated, [part for _, lost in inner for part in lost]
+    return _ANYTHING, [annotation]
 
 
 def _typed_dict(keys: dict[str, tuple[Any, bool]], handler: Any) -> Any:

@@ -192,7 +192,7 @@ class Tool:
         """
         return self._arguments.values(raw, self.name, self.loose)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         return self.fn(*args, **kwargs)
 
