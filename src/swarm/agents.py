@@ -52,10 +52,9 @@ def _inside(run: Run, effect: CallTool, agent: Agent, messages: list[Message], h
         inner.approvals = {key.removeprefix(mine): value for key, value in (run.approvals or {}).items() if key.startswith(mine)}
     response = yield from turns(inner)
     if response.stop_reason == "approval":
-        outcome = Outcome("paused", "")
-        outcome.pending = [Pending(f"{effect.id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
+        inner.pending = [Pending(f"{effect.id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
         run.nested[effect.id] = inner
-        return outcome
+        return Outcome("paused", "")
     text = result_text(response.output) if response.stop_reason == "stopped" else response.text
     if response.stop_reason in ("complete", "stopped"):
         return text

@@ -8,7 +8,7 @@ from .effects import Call, CallTool, Flow, HandOff, Message, Together
 from .errors import RunTimeout, StateError, ToolArgumentsError, ToolError, ToolNotFound, ToolTimeout
 from .events import HandedOff, ToolDone, ToolStarted
 from .handoffs import ask, message_for
-from .limits import WARN_AFTER, repeated
+from .limits import WARN_AFTER, repeated, too_many_calls
 from .messages import assistant_message, open_calls, tool_message
 from .models.record import Record
 from .run import Run, RunInfo, logger
@@ -35,22 +35,19 @@ class Outcome:
         variables: context variables to merge.
         stop, value: whether the run ends here, and with what value.
         seconds: how long it ran.
-        pending: calls inside that wait for a decision, when paused.
     """
 
-    __slots__ = ("agent", "error", "handoff", "kind", "pending", "seconds", "stop", "text", "value", "variables")
+    agent: Agent | None = None
+    handoff: Handoff | None = None
+    variables: dict[str, Any] | None = None
+    stop = False
+    value: Any = None
+    seconds = 0.0
 
     def __init__(self, kind: str, text: str, error: Exception | None = None) -> None:
         self.kind = kind
         self.text = text
         self.error = error
-        self.agent: Agent | None = None
-        self.handoff: Handoff | None = None
-        self.variables: dict[str, Any] | None = None
-        self.stop = False
-        self.value: Any = None
-        self.seconds = 0.0
-        self.pending: list[Pending] = []
 
 
 class Planned:
@@ -74,7 +71,7 @@ def plan(run: Run, message: Message) -> list[Planned]:
     """The calls of a reply, resolved against the tools that were offered with it, arguments read and checked."""
     planned: list[Planned] = []
     for entry in message["tool_calls"]:
-        function = entry.get("function") or {}
+        function: dict[str, Any] = entry.get("function") or {}
         raw = function.get("arguments")
         call = Planned(entry["id"], function.get("name") or "", raw)
         planned.append(call)
@@ -99,9 +96,11 @@ def undecided(run: Run, planned: list[Planned]) -> Flow:
     Raises:
         StateError: a decision for a call that is not open.
     """
+    if not run.approvals and not run.nested and not any(call.tool is not None and call.tool.approval for call in planned):
+        return []
     decisions = dict(run.approvals or {})
     waiting: list[Pending] = []
-    inner_ids = [f"{id}/{pending.id}" for id, inner in run.nested.items() for pending in inner.pending]
+    inner_ids = [id for id in decisions if id.split("/")[0] in run.nested]
     for call in planned:
         decision = decisions.pop(call.id, None)
         if call.outcome is not None or call.id in run.held:
@@ -112,7 +111,7 @@ def undecided(run: Run, planned: list[Planned]) -> Flow:
             waiting.append(Pending(call.id, call.name, call.arguments, run.agent.name))
     unknown = [id for id in decisions if id not in inner_ids]
     if unknown:
-        open_ids = [call.id for call in planned] + inner_ids
+        open_ids = [call.id for call in planned] + [item.id for inner in run.nested.values() for item in inner.pending]
         raise StateError(
             f"approvals names {', '.join(map(repr, unknown))}, which is not pending; pending are {', '.join(map(repr, open_ids))}"
         )
@@ -233,7 +232,7 @@ def overridden_result(run: Run, value: Any) -> Any:
 def overridden_batch(run: Run, planned: list[Planned]) -> Flow:
     """Run a batch in the way of a subclass of Swarm, which answers with a Response of tool messages."""
     wanted = [{"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.raw}} for call in planned]
-    functions = [tool for tool in run.offered.values()]
+    functions = list(run.offered.values())
     method = run.options.overrides["handle_tool_calls"]
     partial = yield Call(method, (Record.of({"calls": wanted}).calls, functions, run.context, False), worker=True)
     texts = {message["tool_call_id"]: message["content"] for message in partial.messages}
@@ -284,35 +283,47 @@ def _record(run: Run, call: Planned, outcome: Outcome) -> ToolCall:
     return ToolCall(call.id, call.name, call.arguments, run.agent.name, outcome.kind, error, target, outcome.seconds)
 
 
-def ready(run: Run, planned: list[Planned]) -> int:
-    """How many calls of a batch are still to be run."""
-    return sum(call.outcome is None and call.id not in run.held for call in planned)
+def too_many(run: Run, planned: list[Planned]) -> tuple[str, str] | None:
+    """The limit that forbids running a batch, as (name, reason), or None."""
+    if run.options.limits.tool_calls is None:
+        return None
+    wanted = sum(call.outcome is None and call.id not in run.held for call in planned)
+    return too_many_calls(run.options.limits, run.counts, wanted)
+
+
+def reopened(run: Run) -> Message:
+    """The message whose calls the history leaves open. Answers to some of them are taken off and held, to be put back in call order."""
+    while run.history[-1]["role"] == "tool":
+        answered = run.history.pop()
+        run.held[answered["tool_call_id"]] = Outcome("ok", answered["content"])
+        run.given.add(answered["tool_call_id"])
+    run.new_from = min(run.new_from, len(run.history))
+    return run.history[-1]
 
 
 def execute(run: Run, planned: list[Planned]) -> Flow:
     """Run a batch, in order or side by side. Returns whether a run inside it waits for a person."""
     if "handle_tool_calls" in run.options.overrides:
         return (yield from overridden_batch(run, planned))
-    todo = [call for call in planned if call.id not in run.held]
-    paused: list[Pending] = []
-    for group in _groups(todo, run.options.parallel_tools):
+    todo = [call for call in planned if call.id not in run.held] if run.held else planned
+    parallel, paused = run.options.parallel_tools, False
+    for group in _groups(todo) if parallel else [[call] for call in todo]:
         if len(group) == 1:
-            outcomes = [(yield from attempt(run, group[0]))]
+            outcomes = ((yield from attempt(run, group[0])),)
         else:
-            limit = run.options.parallel_tools
-            outcomes = yield Together([attempt(run, call) for call in group], None if limit is True else int(limit))
+            outcomes = yield Together([attempt(run, call) for call in group], None if parallel is True else int(parallel))
         for outcome in outcomes:
-            run.context.update(outcome.variables or {})
-            paused.extend(outcome.pending)
+            if outcome.variables:
+                run.context.update(outcome.variables)
+            if outcome.kind == "paused":
+                paused = True
     if paused:
-        run.pending = paused
+        run.pending = [item for inner in run.nested.values() for item in inner.pending]
         run.held.update({call.id: run.finished[call.id] for call in todo if call.id in run.finished})
-    return bool(paused)
+    return paused
 
 
-def _groups(planned: list[Planned], parallel: bool | int) -> list[list[Planned]]:
-    if not parallel or len(planned) < 2:
-        return [[call] for call in planned]
+def _groups(planned: list[Planned]) -> list[list[Planned]]:
     groups: list[list[Planned]] = [[]]
     for call in planned:
         alone = call.tool is not None and call.tool.exclusive
@@ -339,27 +350,33 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
     run.approvals = None
     run.nested.clear()
     outcomes = answer(run, planned)
-    switched = yield from switch(run, planned, outcomes)
-    if run.options.raise_errors:
-        for outcome in outcomes:
-            if outcome.error is not None:
-                raise outcome.error
-    for outcome in reversed(outcomes):
+    handed, stopped = None, None
+    for position, outcome in enumerate(outcomes):
+        if outcome.error is not None and run.options.raise_errors:
+            raise outcome.error
+        if outcome.agent is not None:
+            handed = position
         if outcome.stop:
-            run.output = outcome.value
-            return "stopped"
+            stopped = outcome
+    switched = handed is not None and (yield from switch(run, planned[handed], outcomes[handed], len(planned) - handed))
+    if stopped is not None:
+        run.output = stopped.value
+        return "stopped"
     if run.limit is not None:
         return f"limit:{run.limit[0]}"
-    others = any(outcome.agent is None for outcome in outcomes)
-    signature = [(call.name, outcome.text, call.arguments) for call, outcome in zip(planned, outcomes, strict=True)]
-    return _in_circles(run, repeated(run.counts, signature, switched, others), planned)
+    return _in_circles(run, planned, outcomes, switched)
 
 
-def _in_circles(run: Run, times: int, planned: list[Planned]) -> str | None:
+def _in_circles(run: Run, planned: list[Planned], outcomes: list[Outcome], switched: bool) -> str | None:
     allowed = run.options.limits.repeats
-    if allowed is None or times < min(WARN_AFTER, allowed):
+    if allowed is None:
         return None
-    what = f"{', '.join(call.name for call in planned)} called {times} times in a row by {run.calls[-1].agent} and others with the same results"
+    signature = [(call.name, outcome.text, call.arguments) for call, outcome in zip(planned, outcomes, strict=True)]
+    only_handoffs = switched and all(outcome.agent is not None for outcome in outcomes)
+    times = repeated(run.counts, signature, only_handoffs)
+    if times < WARN_AFTER and times < allowed:
+        return None
+    what = f"{', '.join(call.name for call in planned)} called {times} times in a row with the same results, last by {run.calls[-1].agent}"
     if times >= allowed:
         run.limit = ("loop", what)
         return "loop"
@@ -398,32 +415,39 @@ def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
     A call without an outcome had begun, or not; its message says which.
     """
     outcomes: list[Outcome] = []
+    winner: ToolCall | None = None
     for call in planned:
         outcome = run.finished.get(call.id) or run.held.pop(call.id, None) or call.outcome
         if outcome is None:
             outcome = Outcome("unknown", UNKNOWN) if call.id in run.begun else Outcome("skipped", NOT_EXECUTED)
         outcomes.append(outcome)
         run.history.append(tool_message(call.id, call.name, outcome.text))
-        run.calls.append(_record(run, call, outcome))
-    winner = next((outcome for outcome in reversed(outcomes) if outcome.agent is not None), None)
-    for outcome, record in zip(outcomes, run.calls[-len(outcomes) :], strict=True):
-        if outcome is not winner:
-            record.handoff_to = None
+        record = _record(run, call, outcome)
+        run.calls.append(record)
+        if outcome.agent is not None:
+            if winner is not None:
+                winner.handoff_to = None
+            winner = record
     return outcomes
 
 
-def switch(run: Run, planned: list[Planned], outcomes: list[Outcome]) -> Flow:
-    """Make the last agent that was handed to the active one; returns whether that is another one."""
-    for behind, (call, outcome) in enumerate(zip(reversed(planned), reversed(outcomes), strict=True), 1):
-        if outcome.agent is None:
-            continue
-        if outcome.agent is run.agent:
-            return False
-        if run.options.watched:
-            yield from run.tell(HandedOff(run.agent.name, outcome.agent.name, call.id))
-        logger.debug("handoff from %s to %s", run.agent.name, outcome.agent.name)
-        run.handed_by = (run.agent, call.name)
-        run.agent, run.handoff, run.arrival = outcome.agent, outcome.handoff, behind
-        run.counts.handoffs += 1
-        return True
-    return False
+def switch(run: Run, call: Planned, outcome: Outcome, behind: int) -> Flow:
+    """Make the agent that a call hands over to the active one; returns whether that is another one.
+
+    Args:
+        run: the run.
+        call, outcome: the last call of the batch that hands over, and what it came to.
+        behind: how far from the end of the history its tool message stands.
+    """
+    target = outcome.agent
+    assert target is not None
+    if target is run.agent:
+        return False
+    if run.options.watched:
+        yield from run.tell(HandedOff(run.agent.name, target.name, call.id))
+    if run.options.logs:
+        logger.debug("handoff from %s to %s", run.agent.name, target.name)
+    run.handed_by = (run.agent, call.name)
+    run.agent, run.handoff, run.arrival = target, outcome.handoff, behind
+    run.counts.handoffs += 1
+    return True

@@ -20,21 +20,22 @@ def copied(value: Any, memo: dict[int, Any] | None = None) -> Any:
         value: what to copy.
         memo: copies made so far, by the id of the original, in the form of `copy.deepcopy`.
     """
-    if type(value) in _ATOMS:
+    kind: Any = type(value)
+    if kind in _ATOMS:
         return value
     memo = {} if memo is None else memo
     if id(value) in memo:
         return memo[id(value)]
     made: Any
-    if type(value) is dict:
+    if kind is dict:
         made = memo[id(value)] = {}
         for key, item in cast("dict[Any, Any]", value).items():
             made[copied(key, memo)] = copied(item, memo)
-    elif type(value) is list:
+    elif kind is list:
         made = memo[id(value)] = []
         made.extend(copied(item, memo) for item in cast("list[Any]", value))
-    elif type(value) in (tuple, set, frozenset):
-        made = type(value)(copied(item, memo) for item in value)
+    elif kind in (tuple, set, frozenset):
+        made = kind(copied(item, memo) for item in value)
     elif callable(value) or isinstance(value, Agent):
         return value
     else:

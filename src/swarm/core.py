@@ -12,7 +12,7 @@ from . import calls, loop
 from .context import copied
 from .debug import trace
 from .drivers.aio import AsyncDriver
-from .drivers.sync import SyncDriver, finish
+from .drivers.sync import SyncDriver, finish, settled
 from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
 from .events import Event, as_stream_item
 from .limits import Limits
@@ -122,6 +122,7 @@ class _Base:
             hooks=self._hooks,
             innermost=innermost,
             overrides=self._overrides,
+            logs=logger.isEnabledFor(logging.DEBUG),
             parallel_tools=self._parallel_tools,
             profile=self._profile,
             raise_errors=self._raise_errors,
@@ -129,7 +130,7 @@ class _Base:
             **given,
         )
 
-    def _begin(self, agent: Agent, messages: Messages, context: dict[str, Any] | None, approvals: Approvals | None, **given: Any) -> Run:
+    def _begin(self, agent: Agent, messages: Any, context: dict[str, Any] | None, approvals: Any = None, **given: Any) -> Run:
         options = self._options(agent, **given)
         start = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0
@@ -336,7 +337,7 @@ class Swarm(_Base, LowLevel):
                 try:
                     told = observer(event)
                     if hasattr(told, "__await__"):
-                        wait_for(told)
+                        settled(told)
                 except Exception:
                     logger.exception("an on_event observer failed")
             return read(event)

@@ -44,9 +44,10 @@ def table_of(agent: Agent) -> Table:
         AgentError: a function no model could call, or two tools of one name.
     """
     key = (*agent.functions, None, *agent.handoffs)
-    table: Table | None = agent._table  # type: ignore[reportPrivateUsage]  # kept on the agent, so that both are collected together
+    table: Table | None = getattr(agent, "_table", None)
     if table is None or table.key != key:
-        table = agent._table = Table(key, _tools(agent))  # type: ignore[reportPrivateUsage]
+        table = Table(key, _tools(agent))
+        object.__setattr__(agent, "_table", table)
     return table
 
 
@@ -56,7 +57,8 @@ def _tools(agent: Agent) -> dict[str, Tool]:
         tool = tool_of(function)
         if tool.name in tools:
             raise AgentError(
-                f"Agent {agent.name!r} has two functions called {tool.name!r}; rename one: @tool(name={tool.name + '_2'!r}), or leave one out"
+                f"Agent {agent.name!r} has two functions called {tool.name!r}; "
+                f"rename one with @tool(name={tool.name + '_2'!r}), or leave one out"
             )
         tools[tool.name] = tool
     for entry in agent.handoffs:
@@ -129,7 +131,7 @@ CALLBACK_NAMES = ("context_variables", "messages", "arguments", "agent", "run")
 
 def ask(fn: Callable[..., Any], about: Callable[[str], Any]) -> Flow:
     """Call a user's callback with what its parameters ask for."""
-    return (yield Call(fn, (), {name: about(name) for name in callback_parameters(fn, CALLBACK_NAMES)}))
+    return (yield Call(fn, (), {name: about(name) for name in callback_parameters(fn, CALLBACK_NAMES) or ()}))
 
 
 def check_agent(agent: Agent) -> None:

@@ -28,11 +28,13 @@ class Limits:
         on_limit: "return" returns what was done; "answer" asks once more without tools and returns that; "raise" raises
             LimitExceeded, with the response on it.
 
+    Attributes are the arguments, and `bounded`: whether anything but calls, handoffs and repeats is limited.
+
     Raises:
         ValueError: a negative amount, or an unknown `on_limit`.
     """
 
-    __slots__ = (*_AMOUNTS, "on_limit")
+    __slots__ = (*_AMOUNTS, "bounded", "on_limit")
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Limits:
         self.seconds = seconds
         self.repeats = repeats
         self.on_limit = on_limit
+        self.bounded = not (model_calls is tokens is cost is seconds is None)
         for name in _AMOUNTS:
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -99,6 +102,8 @@ def used_up(limits: Limits, counts: Counts, usage: Usage, elapsed: float) -> tup
         usage: what models used.
         elapsed: seconds since the run began, 0 if nobody limits them.
     """
+    if not limits.bounded:
+        return None
     for name, used in (("model_calls", counts.model_calls), ("tokens", usage.total_tokens), ("cost", usage.cost or 0)):
         allowed = getattr(limits, name)
         if allowed is not None and used >= allowed:
@@ -115,19 +120,15 @@ def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, st
     return None
 
 
-def repeated(counts: Counts, calls: list[Any], handed_off: bool, others: bool) -> int:
+def repeated(counts: Counts, calls: list[Any], only_handoffs: bool) -> int:
     """Note one executed reply; returns how often the run has now gone in place.
 
     Args:
         counts: updated.
-        calls: names, results and arguments of the reply's calls.
-        handed_off: whether the reply changed the active agent.
-        others: whether a call other than a handoff was among them.
+        calls: names, results and arguments of the reply's calls, compared by ==.
+        only_handoffs: whether the reply changed the active agent and did nothing else.
     """
     counts.repeats = counts.repeats + 1 if calls == counts.last_reply else 1
     counts.last_reply = calls
-    if handed_off and not others:
-        counts.bounces += 1
-    else:
-        counts.bounces = 0
+    counts.bounces = counts.bounces + 1 if only_handoffs else 0
     return max(counts.repeats, counts.bounces)

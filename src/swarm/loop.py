@@ -62,8 +62,7 @@ def resume(run: Run) -> Flow:
     if run.options.max_turns == 0:
         return "tool_calls"
     run.offered, _ = yield from offered(table_of(run.agent), run.about)
-    message = next(message for message in reversed(run.history) if message.get("role") == "assistant")
-    return (yield from act(run, message))
+    return (yield from act(run, calls.reopened(run)))
 
 
 def before(run: Run) -> Flow:
@@ -73,6 +72,8 @@ def before(run: Run) -> Flow:
     if run.signal.after_turn:
         return "cancelled"
     allowed = run.options.limits
+    if not allowed.bounded:
+        return None
     now = (yield Now()) if allowed.seconds is not None else 0.0
     run.limit = limits.used_up(allowed, run.counts, run.usage, now - (run.started or 0.0))
     return f"limit:{run.limit[0]}" if run.limit is not None else None
@@ -88,13 +89,14 @@ def speak(run: Run, tools: bool = True) -> Flow:
     effect = CallModel(agent, client, request, run.options.stream, RunInfo(run), None, run.path)
     reply: Reply = yield from (run.through(effect) if "model" in run.options.hooks else model(run, effect))
     message = unique_ids(assistant_message(reply.message, agent.name), run.ids, len(run.history))
-    run.origins[len(run.history)] = run.route_of(agent)[1]
+    run.origins[len(run.history)] = run.base_url
     run.history.append(message)
     if watched:
         if not reply.told:
             yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
         yield from run.tell(MessageDone(agent.name, message))
-    logger.debug("%s: %s", agent.name, reply)
+    if run.options.logs:
+        logger.debug("%s answered: %s", agent.name, message)
     return message, reply.finish_reason
 
 
@@ -111,7 +113,7 @@ def act(run: Run, message: Message, finish: str | None = None) -> Flow:
         yield from calls.skip(run, planned, calls.CUT_OFF)
         return None if finish == "length" and not again else finish
     run.pending = yield from calls.undecided(run, planned)
-    run.limit = limits.too_many_calls(run.options.limits, run.counts, calls.ready(run, planned))
+    run.limit = calls.too_many(run, planned)
     if run.limit is not None and not run.pending:
         yield from calls.skip(run, planned, f"Error: {calls.NOT_EXECUTED}: {run.limit[1]}")
         return f"limit:{run.limit[0]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .effects import Call, Flow, Message
@@ -26,13 +26,20 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     """
     agent, options = run.agent, run.options
     client, base_url, profile = run.route_of(agent)
-    told = yield from instructions_of(run, agent)
-    choice, entries = (yield from offered(table_of(agent), run.about)) if tools else ({}, [])
-    filters = [f for f in (run.handoff.history_filter if run.handoff else None, agent.history_filter) if f is not None]
-    seen = (yield from filtered(run, filters, profile)) if filters else prepared(run, base_url, profile)
-    request: dict[str, Any] = {name: value for name, value in agent.model_settings.items() if value is not None}
-    request["model"] = run.model_of(agent)
-    request["messages"] = seen.with_system(told)
+    run.base_url = base_url
+    told = (yield from instructions_of(run, agent)) if callable(agent.instructions) else agent.instructions
+    choice: dict[str, Any] = {}
+    entries: list[dict[str, Any]] = []
+    if tools:
+        table = table_of(agent)
+        choice, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
+    if agent.history_filter is not None or (run.handoff is not None and run.handoff.history_filter is not None):
+        seen: WireHistory = yield from filtered(run, agent, profile)
+    else:
+        seen = prepared(run, base_url, profile)
+    request: dict[str, Any] = {"model": run.model_of(agent), "messages": seen.with_system(told)}
+    if agent.model_settings:
+        request = {name: value for name, value in agent.model_settings.items() if value is not None} | request
     if entries:
         request["tools"] = entries
         _choose(run, agent, request, profile)
@@ -44,10 +51,9 @@ def request_for(run: Run, tools: bool = True) -> Flow:
 
 
 def instructions_of(run: Run, agent: Agent) -> Flow:
-    """The text of the system message, or None. A function is asked each time, with the variables of the moment."""
+    """The system message that a function gives; it is asked each time, with the variables of the moment."""
     instructions = agent.instructions
-    if not callable(instructions):
-        return instructions
+    assert callable(instructions)
     wanted = callback_parameters(instructions, CALLBACK_NAMES, single_positional=True)
     if wanted is None:
         text = yield Call(instructions, (run.about_instructions("context_variables"),))
@@ -74,14 +80,19 @@ def prepared(run: Run, base_url: str | None, profile: Profile) -> WireHistory:
     return seen
 
 
-def filtered(run: Run, filters: list[Callable[..., Any]], profile: Profile) -> WireHistory:
-    """What history filters leave, prepared again, since a filter may break pairs."""
+def filtered(run: Run, agent: Agent, profile: Profile) -> Flow:
+    """What the history filters leave, the Handoff's first, then the agent's; prepared again, since a filter may break pairs."""
     view: list[Message] = list(run.history)
-    for keep in filters:
-        view = yield from ask(keep, lambda name, view=view: view if name == "messages" else run.about(name))
+    for keep in (run.handoff.history_filter if run.handoff else None, agent.history_filter):
+        if keep is not None:
+            view = yield from ask(keep, partial(_of_view, run, view))
     seen = WireHistory(profile)
     seen.add(repaired(view, allow_open_tail=False))
     return seen
+
+
+def _of_view(run: Run, view: list[Message], name: str) -> Any:
+    return view if name == "messages" else run.about(name)
 
 
 def _choose(run: Run, agent: Agent, request: dict[str, Any], profile: Profile) -> None:

@@ -9,11 +9,11 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from threading import Event
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
-from .effects import Emit, Flow, Hooks, Message, Reply, through
 from . import events
+from .effects import Emit, Flow, Hooks, Message, Reply, through
 from .limits import Counts, Limits
 from .messages import WireHistory, text_of, used_ids
 from .models.client import model_for
@@ -49,9 +49,9 @@ class Signal:
 class Options:
     """What was asked of one call of `run`; shared with nested runs and never changed.
 
-    Attributes are those of `Swarm` and `Swarm.run`; `watched` says whether anybody reads events, `default_model` replaces the
-    model of agents that were not given one, `innermost` performs an effect behind the last policy, `overrides` holds the steps that a
-    subclass of Swarm does in its own way.
+    Attributes are those of `Swarm` and `Swarm.run`; `watched` says whether anybody reads events, `logs` whether debug logging is on,
+    `default_model` replaces the model of agents that were not given one, `innermost` performs an effect behind the last policy,
+    `overrides` holds the steps that a subclass of Swarm does in its own way.
     """
 
     __slots__ = (
@@ -61,6 +61,7 @@ class Options:
         "hooks",
         "innermost",
         "limits",
+        "logs",
         "max_turns",
         "model_override",
         "overrides",
@@ -79,6 +80,7 @@ class Options:
     hooks: Hooks
     innermost: Callable[[Run, Any], Flow]
     limits: Limits
+    logs: bool
     max_turns: float
     model_override: str | None
     overrides: dict[str, Any]
@@ -110,9 +112,10 @@ class Run:
         handoff: the Handoff whose history_filter is in force; handed_by: whose it is, and the name of its tool.
         arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
         approvals: decisions for the calls that were open at the beginning, or None.
-        held: finished answers of a batch that is paused, by call id.
+        held: finished answers of a batch that is paused, by call id; given: ids of those that the caller's history had.
         nested: runs paused inside a call, by call id.
         path: ids of the calls this run is nested in.
+        base_url: where the active agent's model is.
         origins: base URL that a message of this run came from, by its index.
         limit: name and reason of the limit that ends the run, once there is one.
     """
@@ -122,12 +125,14 @@ class Run:
         "agent",
         "approvals",
         "arrival",
+        "base_url",
         "begun",
         "calls",
         "context",
         "counts",
         "cut_off",
         "finished",
+        "given",
         "handed_by",
         "handoff",
         "held",
@@ -184,6 +189,7 @@ class Run:
         self.arrival: int | None = None
         self.approvals: dict[str, Any] | None = None
         self.held: dict[str, Any] = {}
+        self.given: set[str] = set()
         self.nested: dict[str, Run] = {}
         self.pending: list[Pending] = []
         self.offered: dict[str, Any] = {}
@@ -193,6 +199,7 @@ class Run:
         self.turn = 0
         self.origins: dict[int, str | None] = {}
         self.routes: dict[int, tuple[Any, str | None, Any]] = {}
+        self.base_url: str | None = None
         self.wires: dict[tuple[Any, ...], WireHistory] = {}
 
     @property
@@ -279,8 +286,9 @@ class Run:
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""
+        new = self.history[self.new_from :]
         response = Response(
-            messages=self.history[self.new_from :],
+            messages=[message for message in new if message.get("tool_call_id") not in self.given] if self.given else new,
             agent=self.agent,
             context_variables=self.context,
             usage=self.usage,
@@ -371,7 +379,7 @@ def base_url_of(client: Any) -> str | None:
 
 
 def _number(counts: Any, name: str) -> int:
-    value = counts.get(name) if isinstance(counts, dict) else None
+    value: Any = cast("dict[str, Any]", counts).get(name) if isinstance(counts, dict) else None
     return value if isinstance(value, int) else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -135,10 +136,8 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
             while self._reader is not None:
                 await asyncio.sleep(0)
             return
-        try:
+        with suppress(StopAsyncIteration, Cancelled):
             await self._events.athrow(Cancelled())
-        except (StopAsyncIteration, Cancelled):
-            pass
 
     def close(self) -> None:
         """Ask the run to end at its next step; for code that cannot await. Safe from any thread."""

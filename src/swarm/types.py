@@ -45,11 +45,12 @@ class Agent(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
+    __slots__ = ("_table",)  # the tool table, made from the lists below and collected with them; see handoffs.table_of
 
     name: str = "Agent"
     model: str = "gpt-4o"
     instructions: str | Callable[..., Any] | None = "You are a helpful agent."
-    functions: list[AgentFunction] = Field(default_factory=list, validation_alias=AliasChoices("functions", "tools"))
+    functions: list[AgentFunction] = Field(default_factory=list[AgentFunction], validation_alias=AliasChoices("functions", "tools"))
     tool_choice: Any = None
     parallel_tool_calls: bool | None = True
     description: str | None = None
@@ -58,7 +59,6 @@ class Agent(BaseModel):
     output_type: Any = None
     history_filter: Callable[..., Any] | None = None
     client: Any = None
-    _table: Any = PrivateAttr(default=None)
 
     if not TYPE_CHECKING:  # a type checker should see the fields as parameters
 
@@ -113,8 +113,12 @@ class Agent(BaseModel):
         return f"{type(self).__name__}(name={self.name!r})"
 
     __str__ = __repr__
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 def _explain(kind: str, fields: dict[str, Any], error: ValidationError) -> str:
@@ -352,13 +356,13 @@ class Response(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    messages: list[dict[str, Any]] = Field(default_factory=list)
+    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     agent: Agent | None = None
     context_variables: dict[str, Any] = Field(default_factory=dict)
     usage: Usage = Field(default_factory=Usage)
     stop_reason: str = "complete"
-    calls: list[ToolCall] = Field(default_factory=list)
-    pending: list[Pending] = Field(default_factory=list)
+    calls: list[ToolCall] = Field(default_factory=list[ToolCall])
+    pending: list[Pending] = Field(default_factory=list[Pending])
     output: Any = None
     _run: Run | None = PrivateAttr(default=None)
 

@@ -66,7 +66,7 @@ class AsyncDriver:
                     elif type(effect) is Emit:
                         yield effect.event
                     elif type(effect) is CallModel or type(effect) is Together:
-                        inner = _Stream(self, effect) if type(effect) is CallModel else _Side(self, effect)
+                        inner = _Stream(self, effect) if isinstance(effect, CallModel) else _Side(self, effect)
                         try:
                             while (event := await inner.next()) is not None:
                                 yield event
@@ -122,9 +122,11 @@ class AsyncDriver:
             else:
                 fn = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
                 value = fn(*effect.args, **effect.kwargs)
-            if hasattr(value, "__await__"):
-                value = await self._within(_with_context(value, effect.context), effect.timeout)
-            return value
+            if type(value) is str or not hasattr(value, "__await__"):
+                return value
+            if effect.context is None and effect.timeout is None and self._deadline is None:
+                return await value
+            return await self._within(_with_context(value, effect.context), effect.timeout)
         except (StopIteration, StopAsyncIteration) as error:
             raise sayable(error) from None
         finally:
@@ -137,7 +139,11 @@ class AsyncDriver:
         own = getattr(model, "acomplete", None)
         try:
             reply = await self.opened(effect, own or model.complete, own is None and blocks(model, model.complete))
-            return await self._within(_with_context(reply, effect.context), None) if hasattr(reply, "__await__") else reply
+            if type(reply) is Reply:
+                return reply
+            if effect.context is None and self._deadline is None:
+                return await reply
+            return await self._within(_with_context(reply, effect.context), None)
         finally:
             effect.seconds = perf_counter() - started
 
@@ -164,8 +170,9 @@ class AsyncDriver:
         except BaseException:
             _drop(awaitable)
             raise
+        scope = asyncio.timeout(limit)
         try:
-            async with asyncio.timeout(limit) as scope:
+            async with scope:
                 return await awaitable
         except TimeoutError:
             if not scope.expired():

@@ -96,14 +96,12 @@ class SyncDriver:
 
     def _call(self, effect: Call) -> Any:
         started = perf_counter()
-        limit, whole_run = self._limit(effect.timeout)
         try:
-            if limit is None:
+            if effect.timeout is None and self._deadline is None:
                 fn, context = effect.fn, effect.context
                 value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)
-                if hasattr(value, "__await__"):
-                    value = _wait_for(value)
-                return value
+                return value if type(value) is str else settled(value)
+            limit, whole_run = self._limit(effect.timeout)
             return self._within(
                 lambda: _called(effect), limit, lambda: out_of_time(self._timeout) if whole_run else timed_out(effect.timeout)
             )
@@ -115,13 +113,12 @@ class SyncDriver:
     def _complete(self, effect: CallModel) -> Reply:
         started = perf_counter()
         model = model_for(effect.client)
-        limit, _ = self._limit(effect.timeout)
-        effect.timeout = limit
         try:
             if self._deadline is None and effect.context is None:
                 reply = model.complete(effect)
-                return _wait_for(reply) if hasattr(reply, "__await__") else reply
-            return self._within(lambda: _settled(_in_context(effect, model.complete)), limit, lambda: out_of_time(self._timeout))
+                return reply if type(reply) is Reply else settled(reply)
+            effect.timeout = limit = self._limit(effect.timeout)[0]
+            return self._within(lambda: settled(_in_context(effect, model.complete)), limit, lambda: out_of_time(self._timeout))
         finally:
             effect.seconds = perf_counter() - started
 
@@ -263,15 +260,16 @@ def _in_context(effect: CallModel, fn: Callable[[CallModel], Any]) -> Any:
 
 def _called(effect: Call) -> Any:
     run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
-    return _settled(run(*effect.args, **effect.kwargs))
+    return settled(run(*effect.args, **effect.kwargs))
 
 
-def _settled(value: Any) -> Any:
+def settled(value: Any) -> Any:
+    """The value, or what it comes to if it is awaitable."""
     return _wait_for(value) if hasattr(value, "__await__") else value
 
 
 def _opened(chunks: Any) -> Iterator[Any]:
-    chunks = _settled(chunks)
+    chunks = settled(chunks)
     if hasattr(chunks, "__anext__") or hasattr(chunks, "__aiter__"):
         from .background import SyncIterator
 

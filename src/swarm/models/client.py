@@ -12,7 +12,7 @@ from inspect import isasyncgenfunction, iscoroutinefunction, unwrap
 from typing import Any, Protocol, cast, runtime_checkable
 
 from ..effects import CallModel, Reply
-from ..errors import ConfigError, ConnectionFailed, ModelError, ModelTimeout, TransientError, status_error
+from ..errors import ConfigError, ConnectionFailed, ModelError, ModelTimeout, status_error
 from ..messages import read_reply
 
 Chunk = dict[str, Any]
@@ -42,7 +42,7 @@ def model_for(client: Any) -> Any:
     Raises:
         ConfigError: it has neither `complete` and `stream` nor `chat.completions.create`.
     """
-    kind = type(client)
+    kind: Any = type(client)
     if hasattr(kind, "complete") and hasattr(kind, "stream"):
         return client
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
@@ -75,7 +75,8 @@ class ForeignClient:
 
     def __init__(self, client: Any, create: Any) -> None:
         self._create = create
-        self.blocking = not (iscoroutinefunction(unwrap(create)) or type(client).__name__.startswith("Async"))
+        kind: Any = type(client)
+        self.blocking = not (iscoroutinefunction(unwrap(create)) or kind.__name__.startswith("Async"))
 
     def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
         """Ask for one answer."""
@@ -85,7 +86,7 @@ class ForeignClient:
     def stream(self, call: CallModel) -> Any:
         """Ask for a stream of chunks."""
         answer = self._ask(call)
-        return self._opened(answer) if hasattr(answer, "__await__") else _chunks(answer)
+        return self._opened(answer) if hasattr(answer, "__await__") else _chunks(answer, awaited=False)
 
     def _ask(self, call: CallModel) -> Any:
         try:
@@ -107,13 +108,15 @@ class ForeignClient:
             answer = await answer
         except Exception as error:
             raise explained(error) from error
-        return _chunks(answer)
+        return _chunks(answer, awaited=True)
 
 
-def _chunks(answer: Any) -> Any:
-    if hasattr(answer, "__aiter__"):
+def _chunks(answer: Any, awaited: bool) -> Any:
+    """The stream as one of ours. Some can be read in both ways (a mock, a wrapper for many providers): then as it was asked for."""
+    is_sync = hasattr(answer, "__iter__") and not isinstance(answer, dict | str)
+    if hasattr(answer, "__aiter__") and (awaited or not is_sync):
         return AsyncChunks(answer)
-    if hasattr(answer, "__iter__") and not isinstance(answer, dict | str):
+    if is_sync:
         return Chunks(answer)
     raise explained(TypeError(f"a stream was asked for, and {type(answer).__name__} came, which cannot be iterated"))
 
@@ -202,8 +205,8 @@ def as_dict(answer: Any) -> dict[str, Any]:
     """
     if isinstance(answer, dict):
         return cast("dict[str, Any]", answer)
-    if hasattr(type(answer), "model_dump"):
-        return cast("dict[str, Any]", answer.model_dump(exclude_unset=True, warnings=False))
+    if _is_model(answer):
+        return answer.model_dump(exclude_unset=True, warnings=False)
     plain: dict[str, Any] = _known(answer, {"id": str, "model": str, "error": dict})
     usage = getattr(answer, "usage", None)
     if usage is not None and not isinstance(usage, dict):
@@ -214,6 +217,11 @@ def as_dict(answer: Any) -> dict[str, Any]:
     if "error" not in plain and plain["choices"] is None and (error := getattr(answer, "error", None)) is not None:
         plain["error"] = error if isinstance(error, str) else {"message": str(getattr(error, "message", error))}
     return plain
+
+
+def _is_model(value: Any) -> bool:
+    kind: Any = type(value)
+    return hasattr(kind, "model_dump")  # asked of the class, since a mock has every attribute
 
 
 def _choice(choice: Any) -> dict[str, Any]:
@@ -230,8 +238,8 @@ def _choice(choice: Any) -> dict[str, Any]:
 def _message(message: Any) -> dict[str, Any]:
     if isinstance(message, dict):
         return cast("dict[str, Any]", message)
-    if hasattr(type(message), "model_dump"):
-        return cast("dict[str, Any]", message.model_dump(exclude_unset=True, warnings=False))
+    if _is_model(message):
+        return message.model_dump(exclude_unset=True, warnings=False)
     plain = {**_extras(message), **_known(message, {"role": str, "content": str | list, "refusal": str})}
     calls = getattr(message, "tool_calls", None)
     if isinstance(calls, list | tuple):
@@ -249,13 +257,17 @@ def plain_calls(calls: Iterable[Any]) -> list[dict[str, Any]]:
 def _call(call: Any) -> dict[str, Any]:
     if isinstance(call, dict):
         return cast("dict[str, Any]", call)
-    if hasattr(type(call), "model_dump"):
-        return cast("dict[str, Any]", call.model_dump(exclude_unset=True, warnings=False))
+    if _is_model(call):
+        return call.model_dump(exclude_unset=True, warnings=False)
     function = getattr(call, "function", None)
     plain = {**_extras(call), **_known(call, {"id": str, "index": int, "type": str})}
     if function is not None:
-        plain["function"] = function if isinstance(function, dict) else _known(function, {"name": str, "arguments": str | dict})
+        plain["function"] = function if isinstance(function, dict) else _function(function)
     return plain
+
+
+def _function(function: Any) -> dict[str, Any]:
+    return {**_extras(function), **_known(function, {"name": str, "arguments": str | dict})}
 
 
 def _known(source: Any, kinds: dict[str, Any]) -> dict[str, Any]:
@@ -266,12 +278,20 @@ def _known(source: Any, kinds: dict[str, Any]) -> dict[str, Any]:
 def _extras(source: Any) -> dict[str, Any]:
     """Fields of the provider's own on a simple object: plain JSON only, so that a mock's inner life stays out."""
     fields = cast("dict[str, Any]", getattr(source, "__dict__", {}))
-    return {k: v for k, v in fields.items() if not k.startswith("_") and (v is None or isinstance(v, str | int | float | dict | list))}
+    return {name: value for name, value in fields.items() if not name.startswith("_") and _is_json(value)}
+
+
+def _is_json(value: Any) -> bool:
+    if type(value) is dict:
+        return all(type(name) is str and _is_json(item) for name, item in cast("dict[Any, Any]", value).items())
+    if type(value) is list:
+        return all(map(_is_json, cast("list[Any]", value)))
+    return value is None or type(value) in (str, int, float, bool)
 
 
 def _numbers(usage: Any) -> dict[str, Any]:
-    if hasattr(type(usage), "model_dump"):
-        return cast("dict[str, Any]", usage.model_dump(exclude_unset=True, warnings=False))
+    if _is_model(usage):
+        return usage.model_dump(exclude_unset=True, warnings=False)
     plain: dict[str, Any] = _known(usage, {"prompt_tokens": int, "completion_tokens": int, "total_tokens": int})
     for part, name in (("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens")):
         details = getattr(usage, part, None)
