@@ -14,7 +14,8 @@ from pydantic_core import from_json
 
 from .effects import Message, Reply
 from .errors import InvalidReply
-from .messages import body_error, first_choice, is_dict, json_text, text_of
+from .history import is_dict, json_text
+from .messages import body_error, first_choice, text_of
 
 # String fields that come in pieces; any other string is whole each time it comes.
 _IN_PIECES = ("content", "data", "refusal", "summary", "text", "transcript")
@@ -265,8 +266,9 @@ class _Calls:
     def _by_new_id(self, piece: _Piece, here: _Call | None) -> _Call | None:
         """A new id begins a call, unless it comes late, or changes from chunk to chunk (then no name comes with it)."""
         if piece.name:
-            is_late = here is not None and not here.given_id and not here.is_other(piece.name) and not here.is_complete()
-            return here if is_late else None
+            if here is None or here.given_id or here.is_other(piece.name):
+                return None
+            return None if piece.text.strip() and here.is_complete() else here
         call = here or self._all[-1]
         return None if call.is_complete() and (call.given_id or piece.text.strip()) else call
 

@@ -1,7 +1,8 @@
 """The forms of a message: as a provider sends it, as a Response holds it, as it goes over the wire.
 
 A Response keeps who spoke and which tool answered; a request never does, since many servers refuse keys they do not know. What providers
-disagree on is data (`models/profiles.py`); this file only applies it.
+disagree on is data (`models/profiles.py`); this file only applies it. What makes a whole history valid is in `history`, whose names are
+here too, for those who need both.
 """
 
 from __future__ import annotations
@@ -12,42 +13,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .effects import Message, Reply
 from .errors import InvalidReply, ModelError, status_error
-from .history import (
-    NOT_EXECUTED,
-    call_name,
-    is_dict,
-    json_text,
-    legal_name,
-    normal_call,
-    open_calls,
-    repaired,
-    tool_message,
-    unique_ids,
-    used_ids,
-)
+from .history import is_dict as is_dict
+from .history import json_text, normal_call
+from .history import open_calls as open_calls
+from .history import repaired as repaired
+from .history import tool_message as tool_message
+from .history import unique_ids as unique_ids
+from .history import used_ids as used_ids
 
 if TYPE_CHECKING:
     from .models.profiles import Profile
-
-__all__ = [
-    "NOT_EXECUTED",
-    "WireHistory",
-    "assistant_message",
-    "body_error",
-    "call_name",
-    "is_dict",
-    "json_text",
-    "legal_name",
-    "open_calls",
-    "read_reply",
-    "repaired",
-    "text_of",
-    "tool_message",
-    "unique_ids",
-    "used_ids",
-    "wire",
-    "without_none",
-]
 
 _BOOKKEEPING = frozenset(("sender", "tool_name"))
 # A reply's fields that the API does not take back: https://platform.openai.com/docs/api-reference/chat/create

@@ -1,0 +1,355 @@
+"""A history from outside comes out valid, or is refused with an error that says where."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from swarm.errors import HistoryError
+from swarm.history import NOT_EXECUTED, json_text, legal_name, open_calls, repaired, tool_message, unique_ids, used_ids
+
+USER = {"role": "user", "content": "Hi"}
+
+
+def call(id: Any = "a", name: Any = "f", arguments: Any = "{}", **more: Any) -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}, **more}
+
+
+def asks(*calls: Any, content: Any = None) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": list(calls)}
+
+
+def answer(id: Any, content: Any = "ok", **more: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content, **more}
+
+
+def flaws(messages: list[Any], open_tail: bool = False) -> list[str]:
+    """What a provider would refuse; written apart from the code under test, from the rules of the API reference."""
+    found: list[str] = []
+    seen: set[str] = set()
+    expected: list[str] = []
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict):
+            return [*found, f"{at}: no dict"]
+        role, content = message.get("role"), message.get("content")
+        if role not in ("system", "developer", "user", "assistant", "tool", "function"):
+            found.append(f"{at}: role {role!r}")
+        parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
+        if not isinstance(content, str) and not parts and not (content is None and role in ("assistant", "function")):
+            found.append(f"{at}: content {content!r}")
+        if role == "tool":
+            tail = open_tail and all(isinstance(later, dict) and later.get("role") == "tool" for later in messages[at:])
+            while tail and expected and expected[0] != message.get("tool_call_id"):
+                expected.pop(0)
+            if not expected or message.get("tool_call_id") != expected.pop(0):
+                found.append(f"{at}: an answer where none is due")
+            continue
+        if expected:
+            found.append(f"{at}: {expected} not answered")
+        expected = []
+        calls = (message.get("tool_calls") or []) if role == "assistant" else []
+        if not isinstance(calls, list) or not all(isinstance(entry, dict) for entry in calls):
+            return [*found, f"{at}: calls {calls!r}"]
+        for entry in calls:
+            id, function = entry.get("id"), entry.get("function") or {}
+            if not isinstance(id, str) or not id or id in seen:
+                found.append(f"{at}: id {id!r}")
+            if not isinstance(function.get("arguments"), str):
+                found.append(f"{at}: arguments {function.get('arguments')!r}")
+            if not isinstance(function.get("name"), str) or not re.fullmatch("[a-zA-Z0-9_-]{1,64}", function["name"]):
+                found.append(f"{at}: name {function.get('name')!r}")
+            if not isinstance(entry.get("type"), str):
+                found.append(f"{at}: type")
+            seen.add(id)
+            expected.append(id)
+    if expected and not open_tail:
+        found.append(f"the end: {expected} not answered")
+    return found
+
+
+IDS = st.sampled_from(["", None, "a", "b", "a_2", "call_1_0", "call_2_0", 7])
+CALLS = st.builds(
+    call,
+    IDS,
+    st.sampled_from(["f", "g-1", "f.g", "é", "", None, 3]),
+    st.sampled_from(["{}", '{"a": 1', "", None, {"a": 1}, [1], 3]),
+) | st.sampled_from([{}, {"id": "a"}, {"id": "a", "function": None}])
+CONTENTS = st.sampled_from(["x", "", None, [{"type": "text", "text": "x"}], [], {"a": 1}, 3, ["x"]])
+GOOD_CONTENTS = st.sampled_from(["x", "", [{"type": "text", "text": "x"}]])
+ASKS = st.builds(lambda calls, content: asks(*calls, content=content), st.lists(CALLS, max_size=3), st.sampled_from([None, "x", ""]))
+ANSWERS = st.builds(answer, IDS, GOOD_CONTENTS | st.none())
+SAID = st.builds(lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), GOOD_CONTENTS)
+ODD = st.sampled_from(
+    [
+        None,
+        "text",
+        {},
+        {"role": "robot", "content": "x"},
+        {"role": ["user"], "content": "x"},
+        {"role": "user"},
+        {"role": "assistant", "content": None, "tool_calls": {"a": 1}},
+        {"role": "assistant", "content": None, "tool_calls": ["a"]},
+        {"role": "function", "name": "f", "content": "x"},
+    ]
+) | st.builds(lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "tool", "developer"]), CONTENTS)
+HISTORIES = st.lists(ASKS | ANSWERS | SAID, max_size=9) | st.lists(ASKS | ANSWERS | SAID | ODD, max_size=9)
+
+
+@given(HISTORIES, st.booleans())
+@example([USER, asks(call("a")), asks(call("b")), answer("a"), answer("b")], False)
+def test_whatever_comes_in_is_valid_or_refused_and_never_changed(messages: list[Any], open_tail: bool) -> None:
+    """DESIGN: history is always valid. K08"""
+    before = copy.deepcopy(messages)
+    try:
+        result = repaired(messages, allow_open_tail=open_tail)
+    except HistoryError as error:
+        assert error.index is not None
+        assert f"messages[{error.index}]" in str(error)
+        assert flaws(messages, open_tail)
+        result = None
+    assert messages == before
+    if result is None:
+        return
+    assert flaws(result, open_tail) == []
+    assert result is not messages
+    again = repaired(result, allow_open_tail=open_tail)
+    assert again == result
+    assert all(mine is theirs for mine, theirs in zip(again, result, strict=True))
+    if not flaws(messages, open_tail):
+        assert all(mine is theirs for mine, theirs in zip(result, messages, strict=True))
+
+
+@given(HISTORIES)
+def test_no_text_is_lost_by_a_repair_but_that_of_spare_answers(messages: list[Any]) -> None:
+    try:
+        result = repaired(messages, allow_open_tail=True)
+    except HistoryError:
+        return
+    kept = [message for message in messages if message["role"] != "tool"]
+    assert [m["content"] for m in result if m["role"] != "tool"] == [m["content"] for m in kept]
+
+
+def test_a_sound_history_keeps_every_object() -> None:
+    messages = [
+        {"role": "system", "content": "a"},
+        {"role": "developer", "content": "b"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]},
+        asks(call("a"), call("b"), content="text before calls"),
+        answer("a"),
+        answer("b", tool_name="f"),
+        {"role": "assistant", "content": "done", "sender": "A", "tool_calls": None},
+    ]
+    result = repaired(messages, allow_open_tail=False)
+    assert result is not messages
+    assert all(mine is theirs for mine, theirs in zip(result, messages, strict=True))
+
+
+def test_an_unanswered_call_in_the_middle_gets_a_neutral_answer() -> None:
+    """M03"""
+    result = repaired([asks(call("a"), call("b")), answer("a"), USER], allow_open_tail=False)
+    assert result[2] == tool_message("b", "f", NOT_EXECUTED)
+    assert result[3] is USER
+
+
+def test_interleaved_batches_are_put_in_order() -> None:
+    """M04"""
+    first, second = asks(call("a")), asks(call("b"))
+    result = repaired([USER, first, second, answer("a"), answer("b")], allow_open_tail=False)
+    assert result == [USER, first, answer("a"), second, answer("b")]
+
+
+def test_answers_out_of_order_or_late_are_put_behind_their_message() -> None:
+    result = repaired([asks(call("a"), call("b")), USER, answer("b", "2"), answer("a", "1")], allow_open_tail=False)
+    assert [m.get("content") for m in result[1:]] == ["1", "2", "Hi"]
+
+
+def test_of_two_answers_the_first_counts_and_an_orphan_goes() -> None:
+    result = repaired([answer("x"), asks(call("a")), answer("a", "1"), answer("a", "2"), answer("y")], allow_open_tail=False)
+    assert result == [asks(call("a")), answer("a", "1")]
+
+
+def test_an_id_that_repeats_in_a_later_turn_gets_a_number_with_its_answer() -> None:
+    """D52"""
+    result = repaired(
+        [asks(call("a")), answer("a", "1"), USER, asks(call("a")), answer("a", "2"), asks(call("a")), answer("a", "3")],
+        allow_open_tail=False,
+    )
+    assert [m["tool_calls"][0]["id"] for m in result if m.get("tool_calls")] == ["a", "a_2", "a_3"]
+    assert [(m["tool_call_id"], m["content"]) for m in result if m["role"] == "tool"] == [("a", "1"), ("a_2", "2"), ("a_3", "3")]
+
+
+def test_a_repeated_id_answers_the_turn_it_stands_behind() -> None:
+    result = repaired([asks(call("a")), USER, asks(call("a")), answer("a", "second")], allow_open_tail=False)
+    assert [m["content"] for m in result if m["role"] == "tool"] == [NOT_EXECUTED, "second"]
+
+
+def test_missing_ids_are_made_from_the_position() -> None:
+    """D3: never random."""
+    messages = [USER, asks(call(""), call(None)), answer("", "1"), {"role": "tool", "content": "2"}]
+    result = repaired(messages, allow_open_tail=False)
+    assert [c["id"] for c in result[1]["tool_calls"]] == ["call_1_0", "call_1_1"]
+    assert [(m["tool_call_id"], m["content"]) for m in result[2:]] == [("call_1_0", "1"), ("call_1_1", "2")]
+    assert result == repaired(messages, allow_open_tail=False)
+
+
+def test_an_answer_without_id_finds_its_call_by_name() -> None:
+    messages = [asks(call("a", "f"), call("b", "g")), {"role": "tool", "name": "g", "content": "2"}, {"role": "tool", "content": "1"}]
+    assert [m["content"] for m in repaired(messages, allow_open_tail=False)[1:]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(("given_", "text"), [({"a": "é"}, '{"a":"é"}'), (None, "{}"), ("", ""), ("{broken", "{broken"), ([1], "[1]")])
+def test_arguments_become_text_and_text_is_left_alone(given_: Any, text: str) -> None:
+    """T06, D27"""
+    result = repaired([asks(call("a", arguments=given_)), answer("a")], allow_open_tail=False)
+    assert result[0]["tool_calls"][0]["function"]["arguments"] == text
+
+
+def test_private_fields_of_a_call_survive_a_repair() -> None:
+    """P11"""
+    signed = call("", extra_content={"google": {"thought_signature": "s"}})
+    result = repaired([asks(signed), answer("")], allow_open_tail=False)
+    assert result[0]["tool_calls"][0]["extra_content"] is signed["extra_content"]
+
+
+def test_a_call_of_another_kind_is_left_alone() -> None:
+    custom = {"id": "c", "type": "custom", "custom": {"name": "grammar", "input": "x"}}
+    messages = [asks(custom), answer("c")]
+    assert repaired(messages, allow_open_tail=False)[0] is messages[0]
+
+
+def test_a_tail_of_open_calls_is_refused_with_both_ways_out() -> None:
+    """D2, M03"""
+    with pytest.raises(ValueError, match=r"messages\[1\].*f \(id 'a'\).*approvals=.*resume\(state") as caught:
+        repaired([USER, asks(call("a"), call("b")), answer("b")], allow_open_tail=False)
+    assert isinstance(caught.value, HistoryError)
+    assert caught.value.index == 1
+    assert "'b'" not in str(caught.value)
+
+
+def test_a_partly_answered_tail_keeps_its_answers_in_call_order() -> None:
+    """D44"""
+    messages = [asks(call("a"), call("b"), call("c")), answer("c"), answer("a")]
+    result = repaired(messages, allow_open_tail=True)
+    assert result == [messages[0], answer("a"), answer("c")]
+    assert [c["id"] for c in open_calls(result)] == ["b"]
+
+
+def test_only_the_last_turn_stays_open() -> None:
+    result = repaired([asks(call("a")), asks(call("b"))], allow_open_tail=True)
+    assert result == [asks(call("a")), tool_message("a", "f", NOT_EXECUTED), asks(call("b"))]
+    assert open_calls(result) == [call("b")]
+
+
+def test_open_calls_of_a_finished_history_are_none() -> None:
+    assert open_calls([]) == []
+    assert open_calls([USER]) == []
+    assert open_calls([asks(call("a")), answer("a")]) == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "index", "words"),
+    [
+        ("Hi", None, "not a list"),
+        ({"role": "user", "content": "Hi"}, None, "not a list"),
+        (3, None, "not a list"),
+        ([USER, "Hi"], 1, "is str, not a dict"),
+        ([{"content": "Hi"}], 0, "role None"),
+        ([{"role": "robot", "content": "Hi"}], 0, "'robot'; it must be one of system, developer, user"),
+        ([USER, {"role": "user"}], 1, "no content"),
+        ([{"role": "user", "content": 3}], 0, "content of type int"),
+        ([{"role": "user", "content": ["Hi"]}], 0, "content of type list"),
+        ([{"role": "assistant", "content": {"a": 1}}], 0, "content of type dict"),
+        ([{"role": "assistant", "content": None, "tool_calls": "f"}], 0, "tool_calls is str, not a list"),
+        ([{"role": "assistant", "content": None, "tool_calls": ["f"]}], 0, r"tool_calls\[0\] is str"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_with_its_place(messages: Any, index: int | None, words: str) -> None:
+    with pytest.raises(HistoryError, match=words) as caught:
+        repaired(messages, allow_open_tail=False)
+    assert caught.value.index == index
+
+
+class Dumped:
+    """Like a message object of the official client."""
+
+    def __init__(self, message: dict[str, Any]) -> None:
+        self.message = message
+
+    def model_dump(self, *, exclude_unset: bool) -> dict[str, Any]:
+        assert exclude_unset
+        return dict(self.message)
+
+
+def test_message_objects_of_a_client_become_dicts() -> None:
+    """The tutorials append `response.choices[0].message` to the list."""
+    result = repaired([USER, Dumped(asks(call("a"))), answer("a")], allow_open_tail=False)
+    assert result == [USER, asks(call("a")), answer("a")]
+    assert repaired([{"role": "assistant", "content": None, "tool_calls": [Dumped(call("a"))]}, answer("a")], allow_open_tail=False)[
+        0
+    ] == asks(call("a"))
+
+
+def test_a_mock_that_answers_every_name_is_refused() -> None:
+    class Mock:
+        def __getattr__(self, name: str) -> Any:
+            return lambda **_: self
+
+    with pytest.raises(HistoryError, match=r"messages\[0\] is Mock"):
+        repaired([Mock()], allow_open_tail=False)
+
+
+def test_a_tool_message_without_content_becomes_empty_text() -> None:
+    """T16"""
+    assert repaired([asks(call("a")), answer("a", None)], allow_open_tail=False)[1] == answer("a", "")
+
+
+def test_the_function_name_as_id_in_every_turn_costs_no_square() -> None:
+    messages = [message for _ in range(5_000) for message in (asks(call("f")), answer("f"))]
+    ids = used_ids(repaired(messages, allow_open_tail=False))
+    assert len(ids) == 5_000
+    assert {"f", "f_2", "f_5000"} <= ids
+
+
+def test_unique_ids_leaves_a_good_message_alone_and_notes_its_ids() -> None:
+    used = {"x"}
+    message = asks(call("a"), call("b"))
+    assert unique_ids(message, used, 3) is message
+    assert used == {"x", "a", "b"}
+    assert unique_ids(USER, used, 3) is USER
+
+
+def test_unique_ids_numbers_known_ids_and_makes_missing_ones() -> None:
+    """D3, D52"""
+    used = {"a", "a_2", "call_3_1"}
+    message = asks(call("a"), call(""), call("a"), call(None))
+    before = copy.deepcopy(message)
+    result = unique_ids(message, used, 3)
+    assert [c["id"] for c in result["tool_calls"]] == ["a_3", "call_3_1_2", "a_4", "call_3_3"]
+    assert message == before
+
+
+@pytest.mark.parametrize(
+    ("name", "legal"),
+    [
+        ("functions.get", "functions_get"),
+        ("a b", "a_b"),
+        ("東京", "_"),
+        ("", "unnamed_function"),
+        (None, "unnamed_function"),
+        ("x" * 70, "x" * 64),
+    ],
+)
+def test_names_are_legal(name: Any, legal: str) -> None:
+    assert legal_name(name) == legal
+
+
+def test_json_text_is_readable_and_never_fails() -> None:
+    """T18"""
+    assert json_text({"city": "東京", "n": [1, 2.5, None, True]}) == '{"city":"東京","n":[1,2.5,null,true]}'
+    assert json_text({"a": float("nan"), "b": object}).startswith('{"a":null,"b":"')
+    assert json_text({"a": "\ud800"}) == '{"a": "\\ud800"}'
