@@ -1,0 +1,1 @@
+"""What the airline knows of its customer."""

@@ -1,0 +1,1 @@
+"""The policies: numbered steps with branches, under one starter prompt."""

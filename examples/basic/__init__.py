@@ -1,0 +1,1 @@
+"""Five scripts, each showing one thing."""

@@ -1,0 +1,12 @@
+"""The least there is: an agent, a message, an answer."""
+
+from swarm import Agent, Swarm
+
+client = Swarm()
+
+agent = Agent(name="Agent", instructions="You are a helpful agent.")
+
+messages = [{"role": "user", "content": "Hi!"}]
+response = client.run(agent=agent, messages=messages)
+
+print(response.messages[-1]["content"])

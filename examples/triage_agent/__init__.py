@@ -1,0 +1,1 @@
+"""A triage agent in front of sales and refunds."""
