@@ -142,6 +142,13 @@ def test_a_description_of_the_moment_is_not_in_the_wire() -> None:
     assert made.wire["function"]["description"] == "Get the weather."
 
 
+def test_tools_that_depend_on_the_moment_say_so() -> None:
+    """H21"""
+    options: list[dict[str, Any]] = [{"description": lambda: ""}, {"enabled": lambda: True}, {"enabled": False}]
+    assert all(tool(weather, **changing).changing for changing in options)
+    assert not tool(weather, description="fixed", approval=lambda: True).changing
+
+
 def test_strict() -> None:
     """J05, J07"""
 
@@ -333,6 +340,12 @@ def test_a_function_is_converted_once() -> None:
     assert tool_of(desk.book) is kept[1]
     assert tool_of(Desk().book) is not kept[1]
     assert tool_of(kept[0]) is kept[0]
+
+
+def test_functions_of_a_module_stay_ready() -> None:
+    ref = weakref.ref(tool_of(weather))
+    gc.collect()
+    assert ref() is tool_of(weather)
 
 
 def test_two_views_of_one_function_are_apart() -> None:

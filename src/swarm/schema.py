@@ -7,9 +7,10 @@ find the nearest thing that can be said, with a warning, for a type that cannot.
 
 from __future__ import annotations
 
+import functools
 import types
 import warnings
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin, is_typeddict
 
@@ -318,12 +319,16 @@ def _or_null(node: Json, required: bool) -> Json:
 # Docstrings
 
 
-def read_docstring(text: str, names: Container[str]) -> tuple[str, dict[str, str]]:
+@functools.lru_cache(maxsize=512)  # functions that are made anew for each request have the same docstrings
+def read_docstring(text: str, names: tuple[str, ...]) -> tuple[str, dict[str, str]]:
     """The description and what is said about each parameter, from a docstring in Google, NumPy or reST style.
 
     Args:
         text: the docstring, without indentation.
         names: the function's parameters; a docstring that explains none of them is a description as a whole.
+
+    Returns:
+        the description, and a dict that is shared: never change it.
     """
     if "\n" not in text:
         return text, {}

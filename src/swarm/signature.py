@@ -192,7 +192,7 @@ def _parameters(fn: Function) -> tuple[list[inspect.Parameter], Any]:
     return list(own.parameters.values()), inner.return_annotation
 
 
-def functions_in(fn: Any) -> Iterator[types.FunctionType]:
+def _functions_in(fn: Any) -> Iterator[types.FunctionType]:
     """The Python functions behind a callable, outermost first: through partials, methods, callable objects and wrappers."""
     for _ in range(100):  # an object may claim to wrap itself
         if isinstance(fn, functools.partial):
@@ -214,7 +214,7 @@ def functions_in(fn: Any) -> Iterator[types.FunctionType]:
 
 
 def _scopes(fn: Function) -> Iterator[Scope]:
-    for function in reversed(list(functions_in(fn))):
+    for function in reversed(list(_functions_in(fn))):
         local = _enclosing(function) if "<locals>" in function.__qualname__ else {}
         with suppress(ValueError):  # a name of the enclosing function that has no value yet
             local.update(inspect.getclosurevars(function).nonlocals if function.__closure__ else {})

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import inspect
 import re
+import sys
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -64,6 +65,7 @@ class Tool:
         run_parameter: the name of the parameter annotated `RunInfo`, or None.
         handoff: the Handoff it was made for, or None.
         nested: performs a call as a flow inside the run instead of calling `fn`, or None.
+        changing: whether its description, or whether it is offered, is not fixed once and for all.
         loose: whether arguments it does not have are ignored: a handoff, or a function that takes nothing and returns an agent.
     """
 
@@ -71,8 +73,10 @@ class Tool:
         "__weakref__",
         "_arguments",
         "_description",
+        "_docs",
         "_wire",
         "approval",
+        "changing",
         "context_parameter",
         "effect",
         "enabled",
@@ -122,6 +126,7 @@ class Tool:
         self.effect: Literal["repeatable", "once"] = effect
         self.handoff = handoff
         self.nested: Callable[[Run, CallTool], Flow] | None = None
+        self.changing = callable(description) or callable(enabled) or not enabled
         self.is_async = _is_async(fn)
         self._check_options()
         self._read(fn)
@@ -139,6 +144,7 @@ class Tool:
 
     def _read(self, fn: Function) -> None:
         self._arguments: Arguments = arguments_of(fn)
+        self._docs: tuple[str, dict[str, str]] | None = None
         self._wire: Json | None = None
         signature = self._arguments.signature
         self.context_parameter = signature.context
@@ -179,7 +185,9 @@ class Tool:
         return {"type": "function", "function": function}
 
     def _docstring(self) -> tuple[str, dict[str, str]]:
-        return read_docstring(doc_of(self.fn), self._arguments.signature.parameters)
+        if self._docs is None:
+            self._docs = read_docstring(doc_of(self.fn), tuple(self._arguments.signature.parameters))
+        return self._docs
 
     def arguments(self, raw: str | Json | None) -> Json:
         """Keyword arguments for the function, of the annotated types, without the context variables and the run.
@@ -301,10 +309,11 @@ def tool(
 
 # By identity: a tool keeps its function alive, so an id is that of the same function as long as the tool lives.
 _tools: WeakValueDictionary[Any, Tool] = WeakValueDictionary()
+_lasting: list[Tool] = []  # tools of functions that their modules keep anyway, so that agents made for one request find them ready
 
 
 def tool_of(fn: Any) -> Tool:
-    """The Tool for a function: a Tool itself, or the one that was made for this function before and is still in use.
+    """The Tool for a function: a Tool itself, or the one that was made for this function before if it is still in use.
 
     Raises:
         AgentError: no callable, a name no provider takes, a signature no model could call.
@@ -319,6 +328,8 @@ def tool_of(fn: Any) -> Tool:
     found = _tools.get(key)
     if found is None:
         found = _tools[key] = Tool(fn)
+        if getattr(sys.modules.get(getattr(fn, "__module__", None) or ""), found.name, None) is fn:
+            _lasting.append(found)
     return found
 
 
