@@ -61,7 +61,7 @@ def _signature(value: Any) -> str:
     if not callable(value):
         return type(value).__name__
     try:
-        return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+        return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value, follow_wrapped=False)))
     except ValueError:  # an exception without a constructor of its own
         return "(*args)"
 
