@@ -27,7 +27,7 @@ def conversation(run: Run) -> Flow:
         response = yield from (run.through(effect) if "run" in run.options.hooks else turns(run))
     except Cancelled as cut:
         calls.settle(run, cut.partial)
-        return run.response("cancelled")
+        response = run.response("cancelled")
     except Exception as error:
         calls.settle(run, error=error)
         error.response = run.response(f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error")  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from .drivers.aio import AsyncDriver
 from .errors import Cancelled
-from .events import Event
+from .events import Done, Event
 from .run import Signal
 from .types import Response
 
@@ -33,18 +33,22 @@ class Stream(Iterator[Item], Generic[Item]):
         self._events = events
         self._signal = signal
         self._item_of = item_of
+        self._begun = False
         self.response: Response | None = None
 
     def __iter__(self) -> Stream[Item]:
         return self
 
     def __next__(self) -> Item:
+        self._begun = True
         while True:
             try:
                 event = next(self._events)
             except StopIteration as stop:
                 self._ended(stop)
                 raise StopIteration from None
+            if type(event) is Done:
+                self.response = event.response
             item = self._item_of(event)
             if item is not None:
                 return item
@@ -57,10 +61,13 @@ class Stream(Iterator[Item], Generic[Item]):
         """End the run here. May be called twice, and from another thread while an item is being read: then at the run's next step."""
         self._signal.cancel()
         try:
-            self._events.throw(Cancelled())
+            event = self._events.throw(Cancelled()) if self._begun else next(self._events)
+            if type(event) is Done:
+                self.response = event.response
+            self._events.close()
         except StopIteration as stop:
             self._ended(stop)
-        except (Cancelled, ValueError):  # never begun; or running in another thread, which the signal reaches
+        except (Cancelled, ValueError):  # over already; or running in another thread, which the signal reaches
             pass
 
     def cancel(self, after_turn: bool = False) -> None:
@@ -100,13 +107,15 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         self._driver = driver
         self._signal = signal
         self._item_of = item_of
+        self._begun = False
         self._reader: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._done: Response | None = None
 
     @property
     def response(self) -> Response | None:
         """What the run came to, once it is over."""
-        return self._driver.result
+        return self._done or self._driver.result
 
     def __aiter__(self) -> AsyncStream[Item]:
         return self
@@ -114,6 +123,8 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
     async def __anext__(self) -> Item:
         while True:
             event = await self._step(self._events.__anext__())
+            if type(event) is Done:
+                self._done = event.response
             if self._observe is not None:
                 await self._observe(event)
             item = self._item_of(event)
@@ -121,6 +132,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
                 return item
 
     async def _step(self, step: Awaitable[Event]) -> Event:
+        self._begun = True
         self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
         try:
             return await step
@@ -137,7 +149,10 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
                 await asyncio.sleep(0)
             return
         with suppress(StopAsyncIteration, Cancelled):
-            await self._events.athrow(Cancelled())
+            event = await (self._events.athrow(Cancelled()) if self._begun else self._events.__anext__())
+            if type(event) is Done:
+                self._done = event.response
+            await self._events.aclose()
 
     def close(self) -> None:
         """Ask the run to end at its next step; for code that cannot await. Safe from any thread."""

@@ -16,7 +16,7 @@ from typing import Any
 from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError
-from ..events import Delta, Event, nested
+from ..events import Delta, Done, Event, nested
 from ..models.client import blocks, model_for
 from ..run import Signal
 from .common import CLOSING_SECONDS, broken, out_of_time, timed_out
@@ -56,8 +56,12 @@ class AsyncDriver:
                     self.result = stop.value
                     return
                 answer = failure = None
+                is_end = type(effect) is Emit and type(effect.event) is Done
+                if self._signal.cancelled and self._closing is None and not is_end:
+                    failure = Cancelled()
+                    continue
                 try:
-                    if self._closing is not None:
+                    if self._closing is not None and not is_end:
                         answer = await self._while_closing(effect, self._closing)
                     elif type(effect) is Call:
                         answer = await self._call(effect)
@@ -87,14 +91,11 @@ class AsyncDriver:
 
     def _cancelled(self, failure: BaseException | None) -> BaseException | None:
         """Turn a cancellation that the holder of the run asked for into Cancelled; leave one of anybody else alone."""
-        if self._signal.cancelled and self._closing is None:
-            if isinstance(failure, asyncio.CancelledError):
-                task = asyncio.current_task()
-                if task is not None and task.uncancel() > 0:
-                    return failure
-                failure = _cut(failure)
-            elif failure is None:
-                failure = Cancelled()
+        if self._signal.cancelled and self._closing is None and isinstance(failure, asyncio.CancelledError):
+            task = asyncio.current_task()
+            if task is not None and task.uncancel() > 0:
+                return failure
+            failure = _cut(failure)
         if isinstance(failure, Cancelled) and self._closing is None:
             self._closing = monotonic() + CLOSING_SECONDS
         return failure

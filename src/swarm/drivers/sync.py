@@ -14,7 +14,7 @@ from typing import Any
 from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError, RunTimeout, ToolTimeout
-from ..events import Delta, Event, nested
+from ..events import Delta, Done, Event, nested
 from ..models.client import model_for
 from ..run import Signal
 from .common import CLOSING_SECONDS, broken, out_of_time, timed_out
@@ -45,8 +45,6 @@ class SyncDriver:
             self._deadline = monotonic() + self._timeout
         try:
             while True:
-                if self._signal.cancelled and failure is None and self._closing is None:
-                    failure = Cancelled()
                 if isinstance(failure, Cancelled) and self._closing is None:
                     self._closing = monotonic() + CLOSING_SECONDS
                 try:
@@ -54,8 +52,12 @@ class SyncDriver:
                 except StopIteration as stop:
                     return stop.value
                 answer = failure = None
+                is_end = type(effect) is Emit and type(effect.event) is Done
+                if self._signal.cancelled and self._closing is None and not is_end:
+                    failure = Cancelled()
+                    continue
                 try:
-                    if self._closing is not None:
+                    if self._closing is not None and not is_end:
                         answer = self._while_closing(effect, self._closing)
                     elif type(effect) is Call:
                         answer = self._call(effect)
@@ -126,7 +128,7 @@ class SyncDriver:
         started = perf_counter()
         effect.timeout, _ = self._limit(effect.timeout)
         assembler = Assembler(effect.agent.name)
-        chunks = self._within_deadline(lambda: _opened(_in_context(effect, model_for(effect.client).stream)))
+        chunks = self._within_deadline(lambda: opened(_in_context(effect, model_for(effect.client).stream)))
         reader = _Reader(chunks)
         try:
             while (chunk := self._within_deadline(reader.next, reader.give_up)) is not None:
@@ -268,7 +270,8 @@ def settled(value: Any) -> Any:
     return _wait_for(value) if hasattr(value, "__await__") else value
 
 
-def _opened(chunks: Any) -> Iterator[Any]:
+def opened(chunks: Any) -> Iterator[Any]:
+    """What a model's `stream` returned, sync or async, to be read from sync code."""
     chunks = settled(chunks)
     if hasattr(chunks, "__anext__") or hasattr(chunks, "__aiter__"):
         from .background import SyncIterator
