@@ -180,7 +180,7 @@ def as_stream_item(event: Event) -> dict[str, Any] | None:
     """
     kind = type(event)
     if kind is Delta:
-        return event.delta  # type: ignore[attr-defined]  # pyright does not narrow on `type(x) is`, which is faster here
+        return _filled(event.delta)  # type: ignore[attr-defined]  # pyright does not narrow on `type(x) is`, which is faster here
     if kind is TurnStarted:
         return {"delim": "start"}
     if kind is MessageDone:
@@ -188,6 +188,20 @@ def as_stream_item(event: Event) -> dict[str, Any] | None:
     if kind is Done:
         return {"response": event.response}  # type: ignore[attr-defined]
     return None
+
+
+def _filled(delta: dict[str, Any]) -> dict[str, Any]:
+    """A delta with the keys that readers of such streams look up unasked: `content`, and of a call `index`, `id`, `function.name`."""
+    if len(delta) == 1 and "content" in delta:
+        return delta
+    item = dict(delta)
+    item.setdefault("content", None)
+    if "tool_calls" in item:
+        item["tool_calls"] = [
+            {"index": index, "id": None, **call, "function": {"name": None, "arguments": "", **(call.get("function") or {})}}
+            for index, call in enumerate(item["tool_calls"] or ())
+        ]
+    return item
 
 
 def _fields(kind: type[Event]) -> tuple[str, ...]:

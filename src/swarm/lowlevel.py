@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import calls
-from .drivers.sync import SyncDriver, finish
+from .drivers.sync import SyncDriver, finish, opened
 from .effects import CallModel, Flow, Reply
 from .handoffs import table_of
 from .loop import model
 from .messages import assistant_message, read_reply, unique_ids
+from .models.client import Chunks as ForeignChunks
 from .models.client import as_dict, plain_calls
 from .models.record import Chunks, Record
 from .request import request_for
@@ -61,7 +62,7 @@ class LowLevel:
         client, _, request = _drive(request_for(run))
         debug_print(debug, "Getting chat completion for...:", request["messages"])
         call = CallModel(agent, client, request, stream, RunInfo(run))
-        return Chunks(client.stream(call)) if stream else _completion(_drive(model(run, call)))
+        return Chunks(opened(client.stream(call))) if stream else _completion(_drive(model(run, call)))
 
     def handle_function_result(self, result: Any, debug: bool) -> Result:
         """What a function's value means, as a Result: a Result as it is, an Agent as a handoff, anything else as text.
@@ -143,7 +144,7 @@ class OverriddenModel:
 
     def stream(self, call: CallModel) -> Iterator[dict[str, Any]]:
         """Ask for a stream of chunks."""
-        return map(as_dict, self._answer(call, True))
+        return ForeignChunks(self._answer(call, True))
 
     def _answer(self, call: CallModel, stream: bool) -> Any:
         assert call.run is not None

@@ -113,7 +113,8 @@ class ForeignClient:
 
 def _chunks(answer: Any, awaited: bool) -> Any:
     """The stream as one of ours. Some can be read in both ways (a mock, a wrapper for many providers): then as it was asked for."""
-    is_sync = hasattr(answer, "__iter__") and not isinstance(answer, dict | str)
+    whole: Any = answer  # an answer that is no stream
+    is_sync = hasattr(answer, "__iter__") and not isinstance(whole, dict | str)
     if hasattr(answer, "__aiter__") and (awaited or not is_sync):
         return AsyncChunks(answer)
     if is_sync:

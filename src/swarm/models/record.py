@@ -58,7 +58,7 @@ class Chunks(Iterator[Record]):
     """The chunks of a streamed answer. Reading it to the end, `close()` or leaving a `with` block frees the connection.
 
     Args:
-        source: a generator of chunk dicts.
+        source: an iterator of chunk dicts; closed if it can be.
     """
 
     def __init__(self, source: Any) -> None:
@@ -69,7 +69,9 @@ class Chunks(Iterator[Record]):
 
     def close(self) -> None:
         """Stop the answer and close its connection."""
-        self._source.close()
+        close = getattr(self._source, "close", None)
+        if close is not None:
+            close()
 
     def __enter__(self) -> Chunks:
         return self
