@@ -14,7 +14,8 @@ An answer is written down as what is sent and what happens in between:
     HANG                                                reads the request and never answers
     DROP                                                reads the request and closes the connection
 
-It also serves as an HTTP proxy: requests for other hosts are answered like any other, and CONNECT opens a tunnel to the named port on loopback.
+It also serves as an HTTP proxy: requests for other hosts are answered like any other, and CONNECT opens a tunnel to the named port on
+loopback (with `tunnels=False` it is answered like any other request).
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ def event(data: Mapping[str, Any] | str) -> bytes:
 
 def json_answer(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
     """An answer with a JSON body."""
-    return Answer(json.dumps(body).encode(), status=status, headers={"Content-Type": "application/json", **(headers or {})}, framing="length")
+    return Answer(
+        json.dumps(body).encode(), status=status, headers={"Content-Type": "application/json", **(headers or {})}, framing="length"
+    )
 
 
 def sse(*steps: Step | Mapping[str, Any], done: bool = True, framing: str = "chunked", headers: Mapping[str, str] | None = None) -> Answer:
@@ -177,6 +180,7 @@ class Loopback:
     Args:
         script: see the top of this file.
         tls: a server's TLS context, for https.
+        tunnels: whether CONNECT opens a tunnel.
 
     Attributes:
         url: its base URL, ending in /v1.
@@ -186,7 +190,8 @@ class Loopback:
         connections: how many were ever made.
     """
 
-    def __init__(self, *script: Answer | Script, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, *script: Answer | Script, tls: ssl.SSLContext | None = None, tunnels: bool = True) -> None:
+        self.tunnels = tunnels
         self._script: Iterable[Answer | Script] = iter(script)
         self._answer: Answer | Script = DROP
         self._tls = tls
@@ -215,7 +220,9 @@ class Loopback:
             AssertionError: it never did.
         """
         with self._changed:
-            assert self._changed.wait_for(condition, seconds), f"{self.open_connections} connections open, {len(self.requests)} requests came"
+            assert self._changed.wait_for(condition, seconds), (
+                f"{self.open_connections} connections open, {len(self.requests)} requests came"
+            )
 
     def answer_to(self, request: Request) -> Answer:
         """The next answer of the script."""
@@ -282,7 +289,7 @@ class _Connection(asyncio.Protocol):
         while not self.transport.is_closing():
             request = await self._request()
             self._server.changed(request=request)
-            if request.method == "CONNECT":
+            if request.method == "CONNECT" and self._server.tunnels:
                 await self._open_tunnel(request.target)
                 return
             await self._send(self._server.answer_to(request))

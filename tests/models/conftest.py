@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -77,12 +78,12 @@ class Ask:
 
     async def _astream(self, client: ChatClient, effect: CallModel, watch: Callable[[Any], Any], take: int | None) -> list[dict[str, Any]]:
         chunks: list[dict[str, Any]] = []
-        source = client.astream(effect)
-        async for chunk in source:
-            watch(chunk)
-            chunks.append(chunk)
-            if len(chunks) == take:
-                await source.aclose()
+        async with aclosing(client.astream(effect)) as source:
+            async for chunk in source:
+                watch(chunk)
+                chunks.append(chunk)
+                if len(chunks) == take:
+                    break
         return chunks
 
     def close(self, client: ChatClient) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +37,7 @@ def events(*pieces: bytes) -> list[bytes]:
 
 
 def by_the_standard(text: str) -> list[bytes]:
-    """The standard's algorithm, line by line on the whole text. An event at the end need not be closed, a `data` without colon says nothing."""
+    """The standard's algorithm on the whole text; but an event at the end need not be closed, and `data` without a colon says nothing."""
     found: list[str] = []
     data: list[str] = []
     for line in [*text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
@@ -58,7 +60,7 @@ def test_any_cut_of_the_bytes_gives_the_same_events(bom: bool, lines: list[tuple
     text = ("\ufeff" if bom else "") + "".join(line + ending for line, ending in lines)
     raw = text.encode()
     places = sorted({0, len(raw), *(cut for cut in cuts if cut < len(raw))})
-    pieces = [raw[start:end] for start, end in zip(places, places[1:], strict=False)]
+    pieces = [raw[start:end] for start, end in pairwise(places)]
     assert events(*pieces) == by_the_standard(text)
     assert events(*(raw[at : at + 1] for at in range(len(raw)))) == by_the_standard(text)
 

@@ -39,7 +39,7 @@ _SECRET_LENGTH = 8
 
 
 class Secret(str):
-    """A header value that is not shown by a repr, and so not by a traceback that prints local variables either."""
+    """A string that is not shown by a repr, and so not by a traceback that prints local variables either."""
 
     __slots__ = ()
 
@@ -112,12 +112,12 @@ class Endpoint:
         path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~-._")
         self.base_url = f"{parts.scheme}://{parts.netloc}{path}"
         arguments = "&".join(part for part in (parts.query, urlencode(query)) if part)
-        self.target = f"{path}/chat/completions{'?' if arguments else ''}{arguments}"
+        self.target = Secret(f"{path}/chat/completions{'?' if arguments else ''}{arguments}")
 
     @property
-    def url(self) -> str:
+    def url(self) -> Secret:
         """The whole URL of a request, query included: it may hold a secret, so it stays out of every text."""
-        return f"{'https' if self.tls else 'http'}://{_bracketed(self.host)}:{self.port}{self.target}"
+        return Secret(f"{'https' if self.tls else 'http'}://{_bracketed(self.host)}:{self.port}{self.target}")
 
     def with_headers(self, more: Mapping[str, str]) -> dict[str, str]:
         """The headers of a request, with more that replace those of the same name.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextvars import ContextVar
 from time import monotonic
@@ -125,15 +126,19 @@ class _Session:
 
     def __del__(self) -> None:
         # The loop runs no more and will close nothing, or it is the one of the parent process, whose connections are not ours to close.
-        if self.process != os.getpid() or not self.loop.is_running():
+        if self.process != os.getpid() or not self.loop.is_running() or sys.is_finalizing():
             self.session.detach()
 
 
 async def _keep(session: aiohttp.ClientSession) -> AsyncGenerator[None, None]:
+    process = os.getpid()
     try:
         yield
     finally:
-        await session.close()
+        if process == os.getpid():
+            await session.close()
+        else:  # a child made by fork shares the parent's selector, and would make it deaf
+            session.detach()
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -218,8 +223,9 @@ class AsyncAnswer:
             return
         try:
             async with asyncio.timeout(DRAIN):
-                if not await self._response.content.readany():
-                    self._response = None
+                while await self._response.content.readany():
+                    pass
+            self._response = None
         except (aiohttp.ClientError, OSError):
             pass
         finally:

@@ -232,15 +232,16 @@ class SyncAnswer:
 
     def finish(self) -> None:
         """Take the end of a body whose events have ended, so that the connection can be used again."""
-        if self._conn is None:
-            return
+        until = monotonic() + DRAIN
         try:
-            self._sock.settimeout(DRAIN)
-            if not self._response.read1(_PIECE):
-                self._release()
+            while self._conn is not None and (left := until - monotonic()) > 0:
+                self._sock.settimeout(left)
+                if not self._response.read1(_PIECE):
+                    self._release()
         except _FAILURES:
             pass
-        self.close()
+        finally:
+            self.close()
 
     def _release(self) -> None:
         conn, self._conn = self._conn, None

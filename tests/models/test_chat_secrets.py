@@ -1,0 +1,116 @@
+"""The key is never shown: not by a repr, not in an error or its cause, not in a traceback with local variables, not in a log."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import Any
+
+import pytest
+
+from swarm.errors import ConfigError, ModelError
+from swarm.models.chat import ChatClient
+from swarm.models.failures import Timeout
+from tests.loopback import CUT, DROP, HANG, RESET, Answer, event, json_answer, sse
+from tests.models.conftest import Ask
+
+KEY = "sk-proj-Abcdef0123456789_very-secret"
+AZURE_KEY = "0123456789abcdef-azure-secret"
+URL_KEY = "AIzaSy-url-secret-0123"
+SECRETS = (KEY, AZURE_KEY, URL_KEY)
+
+
+def everything_about(error: BaseException, with_locals: bool = True) -> str:
+    """Whatever a crash reporter might print about an error in the client."""
+    error.__traceback__ = own_frames(error)  # those of the tests hold the secrets
+    texts = [str(error), repr(error), str(vars(error))]
+    texts += traceback.TracebackException.from_exception(error, capture_locals=with_locals).format()
+    cause = getattr(error, "cause", None)
+    if cause is not None:
+        texts += [str(cause), repr(cause), str(vars(cause)), *traceback.format_exception(cause)]
+    return "\n".join(texts)
+
+
+def client_for(url: str, **options: Any) -> ChatClient:
+    return ChatClient(url, KEY, headers={"api-key": AZURE_KEY}, query={"key": URL_KEY}, **options)
+
+
+def test_a_repr_shows_the_endpoint_only() -> None:
+    client = client_for("https://models.example/v1")
+    assert repr(client) == "ChatClient(base_url='https://models.example/v1')"
+    assert not any(secret in f"{client!r} {client} {vars(client)} {vars(client._endpoint)['headers']}" for secret in SECRETS)  # type: ignore[reportPrivateUsage]
+
+
+ECHO = f"Incorrect API key provided: {KEY}. Also {AZURE_KEY} and {URL_KEY}, or sk-otherKey123 by someone else."
+ECHOES = {
+    "a 401 that repeats the key": json_answer({"error": {"message": ECHO, "keys": list(SECRETS)}}, 401),
+    "a text that repeats the key": Answer(ECHO.encode(), status=500),
+    "an error with status 200": json_answer({"error": {"message": ECHO}}),
+    "no JSON": Answer(ECHO.encode()),
+}
+FAILURES = ECHOES | {
+    "a redirect": Answer(status=307, headers={"Location": f"http://elsewhere/v1?key={URL_KEY}"}),
+    "no answer": DROP,
+    "a reset": Answer(RESET, head=False),
+    "half an answer": Answer(b"{", CUT),
+    "no HTTP": Answer(b"Nonsense\r\n\r\n", CUT, head=False, framing="length"),
+    "silence": HANG,
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", FAILURES)
+def test_no_error_holds_a_secret(ask: Ask, serve: Any, name: str, stream: bool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    client = client_for(serve(FAILURES[name]).url, timeout=Timeout(read=0.1))
+    with pytest.raises(ModelError) as caught:
+        (ask.stream if stream else ask.complete)(client)
+    # What a server repeats is masked when it is read; as it came it is a local variable.
+    text = everything_about(caught.value, with_locals=name not in ECHOES) + caplog.text
+    assert [secret for secret in (*SECRETS, "sk-otherKey123") if secret in text] == []
+
+
+def own_frames(error: BaseException) -> Any:
+    """The part of a traceback that begins in the client."""
+    link = error.__traceback__
+    while link is not None and "swarm/models" not in link.tb_frame.f_code.co_filename:
+        link = link.tb_next
+    return link
+
+
+def test_no_connection_holds_no_secret(ask: Ask) -> None:
+    with pytest.raises(ModelError) as caught:
+        ask.complete(client_for("http://127.0.0.1:1/v1"))
+    assert [secret for secret in SECRETS if secret in everything_about(caught.value)] == []
+
+
+def test_an_error_in_a_stream_is_masked(ask: Ask, serve: Any) -> None:
+    server = serve(sse(event({"error": {"message": ECHO}}), done=False))
+    (piece,) = ask.stream(client_for(server.url))
+    assert piece["error"]["message"] == "Incorrect API key provided: ***. Also *** and ***, or *** by someone else."
+
+
+@pytest.mark.parametrize("dummy", ["x", "none", "ollama"])
+def test_the_dummy_keys_of_local_servers_are_no_secrets(ask: Ask, serve: Any, dummy: str) -> None:
+    words = "the next model, none of ollama's, is not loaded"
+    with pytest.raises(ModelError, match=words):
+        ask.complete(ChatClient(serve(json_answer({"error": words}, 404)).url, dummy))
+
+
+@pytest.mark.parametrize("key", ["sk-line\nbreak-secret", "“sk-quoted-secret”", "sk-\x00-secret"])
+def test_a_key_that_http_does_not_allow_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="the header Authorization") as caught:
+        ChatClient("http://127.0.0.1/v1", key)
+    assert "secret" not in str(caught.value)
+
+
+def test_blanks_around_a_key_do_no_harm(ask: Ask, serve: Any) -> None:
+    server = serve(json_answer({"choices": [{"message": {"content": "Hi"}}]}))
+    ask.complete(ChatClient(server.url, f" {KEY}\n"))
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("headers", [{"bad name": "x"}, {"X\r\n": "x"}, {"": "x"}, {"X-Ok": "a\r\nInjected: b"}])
+def test_headers_that_http_does_not_allow_are_refused(headers: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="HTTP"):
+        ChatClient("http://127.0.0.1/v1", KEY, headers=headers)
