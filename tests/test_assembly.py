@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from swarm.assembly import Assembler
 from swarm.errors import InvalidReply, ModelError, RateLimitError, ServerError
+from swarm.messages import assistant_message, read_reply
 
 
 def chunk(delta: Any = None, finish: str | None = None, **more: Any) -> dict[str, Any]:
@@ -616,3 +617,34 @@ def test_no_stream_crashes_and_joined_text_is_the_text(chunks: list[Any]) -> Non
     assert all(made)
     json.dumps([message, deltas])
     assert {name for _, name, _ in calls} >= {call["function"]["name"] for call in message.get("tool_calls", ())}
+
+
+RAW_CALLS = st.builds(
+    lambda id, name, arguments, more: {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}, **more},
+    st.sampled_from(["a", "b", "c", ""]),
+    st.sampled_from(["f", "g.h", ""]),
+    st.sampled_from(["{}", '{"a": 1', "", None, {"a": 1}]),
+    st.sampled_from([{}, {"extra_content": {"s": "x"}}]),
+)
+EXTRAS = st.fixed_dictionaries(
+    {},
+    optional={
+        "refusal": st.sampled_from([None, "", "No."]),
+        "annotations": st.sampled_from([None, [], [{"a": 1}]]),
+        "reasoning_content": st.sampled_from([None, "", "hm"]),
+        "function_call": st.none(),
+        "x": st.sampled_from([{"a": None}, [1], 0, False]),
+    },
+)
+
+
+@given(st.sampled_from(["Hi", "", None]), st.lists(RAW_CALLS, max_size=3, unique_by=lambda call: call["id"]), EXTRAS)
+def test_streamed_or_not_the_response_is_the_same(content: Any, calls: list[Any], extra: dict[str, Any]) -> None:
+    """K19"""
+    calls = [call for call in calls if call["function"]["name"] or (call["id"] and call["function"]["arguments"])]
+    raw = {"role": "assistant", "content": content, **extra, **({"tool_calls": calls} if calls else {})}
+    whole = read_reply({"choices": [{"message": copy.deepcopy(raw), "finish_reason": "stop"}]})
+    entries = [{"index": index, **call} for index, call in enumerate(calls)]
+    deltas = [{"role": "assistant", "content": ""}, {"content": content, **extra}, *({"tool_calls": [entry]} for entry in entries)]
+    _, streamed = feed_all(*(chunk(copy.deepcopy(delta)) for delta in deltas), chunk({}, "stop"))
+    assert assistant_message(streamed.message, "A") == assistant_message(whole.message, "A")

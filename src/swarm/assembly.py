@@ -141,15 +141,19 @@ class Assembler:
             self.finish_reason = reason
 
     def _take(self, delta: dict[str, Any], shown: Message) -> None:
+        given: Any = delta.get("tool_calls") or []
+        entries = cast("list[Any]", given) if isinstance(given, list) else [given]
+        if not all(map(is_dict, entries)):
+            raise InvalidReply("the tool_calls of a chunk are not objects", body=given)
         for key, value in delta.items():
             if value is None or key in ("role", "sender"):
                 continue
             if key == "content":
                 self._take_content(value, shown)
             elif key == "tool_calls":
-                self._take_calls(value, shown)
+                self._take_calls(entries, shown)
             elif key == "function_call":
-                if not delta.get("tool_calls"):
+                if not entries:
                     self._take_calls([{"index": _LEGACY_INDEX, "function": value}], shown)
             else:
                 self._extra[key] = _merged(key, self._extra.get(key), value)
@@ -181,10 +185,7 @@ class Assembler:
             rest["content"] = text[len(streamed) :] or None
         self._take(rest, shown)
 
-    def _take_calls(self, entries: Any, shown: Message) -> None:
-        entries = cast("list[Any]", entries) if isinstance(entries, list) else [entries]
-        if not all(map(is_dict, entries)):
-            raise InvalidReply("the tool_calls of a chunk are not objects", body=entries)
+    def _take_calls(self, entries: list[Any], shown: Message) -> None:
         news = self._calls.take(entries)
         if news:
             shown["tool_calls"] = news
@@ -265,12 +266,9 @@ class _Calls:
 
     def _by_new_id(self, piece: _Piece, here: _Call | None) -> _Call | None:
         """A new id begins a call, unless it comes late, or changes from chunk to chunk (then no name comes with it)."""
-        if piece.name:
-            if here is None or here.given_id or here.is_other(piece.name):
-                return None
-            return None if piece.text.strip() and here.is_complete() else here
-        call = here or self._all[-1]
-        return None if call.is_complete() and (call.given_id or piece.text.strip()) else call
+        if here is None or (piece.name and (here.given_id or here.is_other(piece.name))):
+            return None
+        return None if here.is_complete() and (here.given_id or piece.text.strip()) else here
 
 
 class _Piece:
