@@ -251,6 +251,14 @@ def test_what_does_not_fit_exactly_is_an_error(annotation: Any, sent: Any, said:
     assert "\n" not in str(caught.value)
 
 
+def test_a_wrong_key_is_not_taken_for_its_value() -> None:
+    def f(prices: dict[Literal["a", "b"], dict[str, int]]) -> None: ...
+
+    text = complaint(f, {"prices": {"1": {"x": 1}}})
+    assert "should be 'a' or 'b', got \"1\"" in text
+    assert "object" not in text
+
+
 def test_a_long_value_is_shown_in_part() -> None:
     assert len(complaint(lambda n=0: None, "[" + "1," * 500 + "1]")) < 250
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import enum
 import json
+import pathlib
 import typing
 import uuid
 from collections.abc import Callable, Iterator
@@ -316,11 +316,12 @@ def test_strict_reaches_definitions() -> None:
 
 
 def test_strict_leaves_out_what_strict_mode_refuses() -> None:
-    def f(a: Annotated[str, Field(max_length=3)], b: set[int], c: decimal.Decimal, d: datetime.date) -> None: ...
+    def f(a: Annotated[str, Field(max_length=3)], b: set[int], c: pathlib.Path, d: datetime.date) -> None: ...
 
     properties = strictly(schema_of(f))["properties"]
     assert properties["a"] == {"type": "string"}
     assert properties["b"] == {"type": "array", "items": {"type": "integer"}}
+    assert properties["c"] == {"type": "string"}
     assert properties["d"] == {"type": "string", "format": "date"}
 
 

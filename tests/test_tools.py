@@ -6,6 +6,7 @@ import asyncio
 import functools
 import gc
 import json
+import types
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -331,6 +332,9 @@ def test_decorated_static_and_class_methods() -> None:
     assert tool_of(Desk().close)("x") == "x"
     opened = tool_of(Desk.open)
     assert opened(**opened.arguments({"city": "Rome"})) == "Desk Rome"
+    by_hand = tool_of(types.MethodType(Desk.cancel, Desk("a")))  # what a classmethod gives since Python 3.13
+    assert (by_hand.name, by_hand.retries) == ("cancel_booking", 2)
+    assert by_hand(**by_hand.arguments({"city": "Rome"})) == "a cancels Rome"
 
 
 def test_a_function_is_converted_once() -> None:
@@ -532,6 +536,7 @@ class Odd:
 def test_results_as_text(value: Any, text: str) -> None:
     """T16, T17, T18, K09"""
     assert result_text(value) == text
+    assert type(result_text(value)) is str
 
 
 def test_a_result_that_holds_itself() -> None:
