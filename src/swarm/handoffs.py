@@ -80,7 +80,13 @@ def transfer_tool(handoff: Handoff, taken: dict[str, Tool]) -> Tool:
 
     transfer.__name__ = name
     about = f" {target.description}" if target.description else ""
-    return Tool(transfer, name=name, description=handoff.description or f"Hand over to {target.name}.{about}", inline=True, handoff=handoff)
+    description = handoff.description or f"{'Ask' if handoff.returns else 'Hand over to'} {target.name}.{about}"
+    tool = Tool(transfer, name=name, description=description, inline=True, handoff=handoff)
+    if handoff.returns:
+        from .agents import returning
+
+        tool.nested = returning(handoff)
+    return tool
 
 
 def transfer_name(agent_name: str) -> str:

@@ -1,0 +1,217 @@
+"""Limits of a run, and runs that go in circles."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from swarm import Agent, Limits, Result, RunInfo, tool
+from swarm.errors import LimitExceeded
+from swarm.events import LimitHit
+from swarm.models.scripted import Turn, call
+from tests.modes import Drive
+
+
+def ping(n: int) -> str:
+    return f"pong {n}"
+
+
+def looping(count: int) -> list[Any]:
+    return [call("ping", {"n": n}) for n in range(count)]
+
+
+AGENT = Agent(functions=[ping])
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "messages"),
+    [
+        (Limits(model_calls=2), "limit:model_calls", 4),
+        (Limits(tool_calls=2), "limit:tool_calls", 6),
+        (Limits(tokens=30), "limit:tokens", 4),
+        (Limits(tokens=31), "limit:tokens", 6),
+        (Limits(model_calls=0), "limit:model_calls", 0),
+    ],
+)
+def test_a_limit_returns_what_was_done(drive: Drive, limits: Limits, reason: str, messages: int) -> None:
+    """L05"""
+    response = drive(AGENT, "go", looping(9), limits=limits)
+    assert response.stop_reason == reason
+    assert len(response.messages) == messages
+    calls = [c["id"] for m in response.messages for c in m.get("tool_calls") or ()]
+    assert calls == [m["tool_call_id"] for m in response.messages if m["role"] == "tool"]
+
+
+def test_a_reply_that_would_pass_the_limit_of_calls_runs_none(drive: Drive) -> None:
+    """D1"""
+    response = drive(AGENT, "go", [[call("ping", {"n": 1}), call("ping", {"n": 2})]], limits=Limits(tool_calls=1))
+    assert [c.outcome for c in response.calls] == ["skipped", "skipped"]
+    assert all(m["content"].startswith("Error: not executed") for m in response.messages[1:])
+
+
+def test_only_a_change_of_agent_is_a_handoff(drive: Drive) -> None:
+    """L07"""
+    b = Agent(name="B")
+
+    def stay() -> Agent:
+        return a
+
+    def to_b() -> Agent:
+        return b
+
+    a = Agent(name="A", functions=[stay, to_b])
+    response = drive(a, "go", [call("stay"), call("stay"), call("stay"), call("to_b"), "done"], limits=Limits(handoffs=1))
+    assert response.stop_reason == "complete"
+    assert response.agent is b
+    assert response.handoffs == [("A", "B")]
+
+
+def test_a_handoff_over_the_limit_is_not_made(drive: Drive) -> None:
+    """L03"""
+    a, b = Agent(name="A"), Agent(name="B")
+    a.handoffs, b.handoffs = [b], [a]
+    response = drive(a, "go", [call("transfer_to_b"), call("transfer_to_a")], limits=Limits(handoffs=1))
+    assert response.stop_reason == "limit:handoffs"
+    assert response.agent is b
+    assert "1 of 1 handoffs used" in response.messages[-1]["content"]
+
+
+def test_answer_asks_once_more_without_tools(drive: Drive) -> None:
+    """L05"""
+    response = drive(AGENT, "go", [*looping(2), "so far: 2"], limits=Limits(model_calls=2, on_limit="answer"))
+    assert response.stop_reason == "limit:model_calls"
+    assert response.text == "so far: 2"
+    assert "tools" not in drive.requests[2]
+
+
+def test_raise_raises_with_the_response(drive: Drive) -> None:
+    """L05"""
+    with pytest.raises(LimitExceeded, match="2 of 2 model calls used") as caught:
+        drive(AGENT, "go", looping(3), limits=Limits(model_calls=2, on_limit="raise"))
+    assert caught.value.limit == "model_calls"
+    assert caught.value.response is not None
+    assert caught.value.response.stop_reason == "limit:model_calls"
+    assert len(caught.value.response.messages) == 4
+
+
+def test_max_turns_may_answer_or_raise_too(drive: Drive) -> None:
+    """L05"""
+    answered = drive(AGENT, "go", [*looping(1), "done"], max_turns=2, limits=Limits(on_limit="answer"))
+    assert (answered.stop_reason, answered.text) == ("max_turns", "done")
+    with pytest.raises(LimitExceeded):
+        drive(AGENT, "go", looping(2), max_turns=2, limits=Limits(on_limit="raise"))
+
+
+def test_a_limit_is_told(drive: Drive) -> None:
+    events = drive.events(AGENT, "go", looping(2), limits=Limits(model_calls=1))
+    assert [(e.limit, e.reason) for e in events if isinstance(e, LimitHit)] == [("model_calls", "1 of 1 model calls used")]
+
+
+def test_each_run_begins_anew(drive: Drive) -> None:
+    """L08"""
+    for _ in range(2):
+        assert drive(AGENT, "go", [*looping(1), "done"], limits=Limits(model_calls=2)).stop_reason == "complete"
+
+
+def test_max_turns_counts_messages_added(drive: Drive) -> None:
+    """K15, L06"""
+    three = [call("ping", {"n": n}) for n in range(3)]
+    assert len(drive(AGENT, "go", [three, "never"], max_turns=3).messages) == 4
+    nothing = drive(AGENT, "go", [], max_turns=0)
+    assert (nothing.messages, nothing.agent, nothing.stop_reason) == ([], AGENT, "max_turns")
+    one = drive(AGENT, "go", [call("ping", {"n": 1}), "never"], max_turns=1)
+    assert [m["role"] for m in one.messages] == ["assistant", "tool"]
+    with pytest.raises(ValueError, match="max_turns"):
+        drive(AGENT, "go", [], max_turns=-1)
+
+
+def test_the_same_call_with_the_same_result_stops_in_the_end(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
+    """L02, D6"""
+    turns = [call("ping", '{"n": 1}' if n % 2 else '{ "n":1 }') for n in range(60)]
+    with caplog.at_level(logging.WARNING, logger="swarm"):
+        response = drive(AGENT, "go", turns)
+    assert response.stop_reason == "loop"
+    assert len(drive.requests) == 50
+    assert [r.getMessage() for r in caplog.records] == [
+        "the run may be going in circles: ping called 10 times in a row with the same results, last by Agent; it stops after 50"
+    ]
+
+
+def test_different_results_are_no_loop(drive: Drive) -> None:
+    count = 0
+
+    def poll() -> str:
+        nonlocal count
+        count += 1
+        return f"{count}"
+
+    response = drive(Agent(functions=[poll]), "go", [*[call("poll") for _ in range(60)], "done"])
+    assert response.stop_reason == "complete"
+
+
+def test_agents_that_hand_over_for_ever_are_stopped(drive: Drive) -> None:
+    """L03, D6"""
+    a, b = Agent(name="A"), Agent(name="B")
+    a.handoffs, b.handoffs = [b], [a]
+    turns = [call("transfer_to_b" if n % 2 == 0 else "transfer_to_a") for n in range(60)]
+    response = drive(a, "go", turns)
+    assert response.stop_reason == "loop"
+    assert len(drive.requests) == 50
+    assert drive(a, "go", [*turns[:54], "done"], limits=Limits(repeats=None)).stop_reason == "complete"
+
+
+def test_a_cut_off_reply_runs_none_of_its_calls(drive: Drive) -> None:
+    """D5"""
+    cut = Turn(calls=[call("ping", '{"n": 1')], finish_reason="length")
+    once = drive(AGENT, "go", [cut, call("ping", {"n": 2}), cut, "done"])
+    assert once.stop_reason == "complete"
+    assert [c.outcome for c in once.calls] == ["skipped", "ok", "skipped"]
+    twice = drive(AGENT, "go", [cut, cut])
+    assert twice.stop_reason == "length"
+    assert [m["role"] for m in twice.messages] == ["assistant", "tool"] * 2
+
+
+@pytest.mark.parametrize(
+    ("turn", "reason"),
+    [
+        (Turn("so far", finish_reason="length"), "length"),
+        (Turn("so far", finish_reason="content_filter"), "content_filter"),
+        (Turn(calls=[call("ping", {"n": 1})], finish_reason="content_filter"), "content_filter"),
+        (Turn(None, extra={"refusal": "I will not."}), "refusal"),
+        (Turn(""), "complete"),
+    ],
+)
+def test_why_a_reply_ends_the_run(drive: Drive, turn: Turn, reason: str) -> None:
+    """D5, L04"""
+    assert drive(AGENT, "go", [turn]).stop_reason == reason
+
+
+def test_a_function_may_see_how_far_the_run_is(drive: Drive) -> None:
+    """L10, D18"""
+    seen: list[tuple[int, int | None, str | None]] = []
+
+    def instructions(run: RunInfo) -> str:
+        return f"turn {run.turn} of {run.limits.model_calls}"
+
+    @tool
+    def look(run: RunInfo) -> Result:
+        seen.append((run.turn, run.limits.model_calls, run.call_id))
+        assert run.idempotency_key is not None and run.idempotency_key.endswith("/call_1_1")
+        return Result(value="ok")
+
+    drive(Agent(instructions=instructions, functions=[look]), "go", [call("look"), "done"], limits=Limits(model_calls=5))
+    assert seen == [(1, 5, "call_1_1")]
+    assert [r["messages"][0]["content"] for r in drive.requests] == ["turn 1 of 5", "turn 2 of 5"]
+    assert drive.requests[0]["tools"][0]["function"]["parameters"]["properties"] == {}
+
+
+def test_limits_are_values() -> None:
+    tight = Limits(model_calls=5, tokens=100).tighter(Limits(model_calls=9, handoffs=1, on_limit="raise"))
+    assert (tight.model_calls, tight.tokens, tight.handoffs, tight.on_limit) == (5, 100, 1, "raise")
+    with pytest.raises(ValueError, match="model_calls"):
+        Limits(model_calls=-1)
+    with pytest.raises(ValueError, match="on_limit"):
+        Limits(on_limit="explode")
+    assert repr(Limits(model_calls=1, repeats=None)) == "Limits(model_calls=1, on_limit='return')"
