@@ -67,8 +67,9 @@ def normal_call(call: Mapping[str, Any]) -> Message:
         return cast("Message", call)
     if not isinstance(arguments, str):
         arguments = "{}" if arguments is None else json_text(arguments)
-    id = "" if id is None else str(id)
-    return {**call, "id": id, "type": kind or "function", "function": {**function, "name": legal_name(name), "arguments": arguments}}
+    function = {**function, "name": legal_name(name), "arguments": arguments}
+    settled: Message = {"id": "" if id is None else str(id), "type": kind or "function", "function": function}
+    return {**settled, **call, **settled}
 
 
 def tool_message(call_id: str, name: str, content: str) -> Message:
