@@ -181,7 +181,11 @@ def test_live_objects_are_given_at_the_resume(drive: Drive) -> None:
 
 @pytest.mark.parametrize(
     ("value", "path"),
-    [({"order": {"amount": object()}}, "context_variables.order.amount"), ({"a": [1, {2}]}, r"context_variables.a\[1\]"), ({"a": {1: 2}}, "context_variables.a")],
+    [
+        ({"order": {"amount": object()}}, "context_variables.order.amount"),
+        ({"a": [1, {2}]}, r"context_variables.a\[1\]"),
+        ({"a": {1: 2}}, "context_variables.a"),
+    ],
 )
 def test_a_state_that_json_cannot_hold_names_its_place(drive: Drive, value: dict[str, Any], path: str) -> None:
     """D4, C12"""

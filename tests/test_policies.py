@@ -104,7 +104,9 @@ def test_two_judges_do_not_call_each_other_for_ever(drive: Drive) -> None:
 
         def tool(self, call: CallTool) -> Hook:
             log.append(f"{self.name} judges {call.tool.name}")
-            verdict = yield CallModel(call.agent, judge_model, {"model": "judge", "messages": [{"role": "user", "content": "ok?"}]}, run=call.run)
+            verdict = yield CallModel(
+                call.agent, judge_model, {"model": "judge", "messages": [{"role": "user", "content": "ok?"}]}, run=call.run
+            )
             log.append(f"{self.name} heard {verdict.message['content']}")
             return (yield call)
 

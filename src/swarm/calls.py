@@ -62,9 +62,9 @@ class Planned:
         self.tool: Tool | None = None
         self.outcome: Outcome | None = None
 
-    def refuse(self, kind: str, text: str, error: Exception | None = None) -> None:
+    def refuse(self, kind: str, text: str) -> None:
         """Decide that the call will not run, and what the model is told instead."""
-        self.outcome = Outcome(kind, text, error)
+        self.outcome = Outcome(kind, text)
 
 
 def plan(run: Run, message: Message) -> list[Planned]:
@@ -81,7 +81,7 @@ def plan(run: Run, message: Message) -> list[Planned]:
                 raise ToolNotFound(_unknown(call.name, run))
             call.arguments = tool.arguments(raw)
         except ToolError as error:
-            call.refuse("error", f"Error: {error}", error)
+            call.outcome = _failed(run, error)
     return planned
 
 

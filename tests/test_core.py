@@ -1,0 +1,234 @@
+"""Swarm and AsyncSwarm themselves: options, clients by the environment, observers, redaction, what is printed and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from typing import Any
+
+import pytest
+
+from swarm import Agent, AsyncSwarm, Handoff, Response, Result, Swarm
+from swarm.errors import ConfigError, ConnectionFailed, ToolError
+from swarm.events import Event
+from swarm.models.scripted import ScriptedModel, Turn, call
+from tests.modes import Drive, names
+
+
+def fail(secret: str) -> str:
+    raise ValueError(f"no luck with {secret}")
+
+
+def test_tool_errors_are_raised_after_the_whole_batch(drive: Drive) -> None:
+    """T09, D41"""
+
+    def work() -> str:
+        return "worked"
+
+    turns = [[call("fail", {"secret": "x"}), call("work")]]
+    with pytest.raises(ValueError, match="no luck with x") as caught:
+        drive(Agent(functions=[fail, work]), "go", turns, swarm={"tool_errors": "raise"})
+    response: Response = caught.value.response  # type: ignore[attr-defined]
+    assert [m["content"] for m in response.messages] == [None, "Error: ValueError: no luck with x", "worked"]
+    assert response.stop_reason == "error"
+
+
+@pytest.mark.parametrize("arguments", ["{", '{"secret": 1, "other": 2}'])
+def test_a_call_that_cannot_run_is_raised_too(drive: Drive, arguments: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        drive(Agent(functions=[fail]), "go", [call("fail", arguments)], swarm={"tool_errors": "raise"})
+    assert caught.value.response is not None
+
+
+def test_tool_errors_must_be_known() -> None:
+    with pytest.raises(ValueError, match="tool_errors"):
+        Swarm(ScriptedModel([]), tool_errors="ignore")
+
+
+def test_redact_speaks_for_an_exception(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
+    """T10"""
+    with caplog.at_level(logging.INFO, logger="swarm"):
+        response = drive(
+            Agent(functions=[fail]),
+            "go",
+            [call("fail", {"secret": "hunter2"}), "done"],
+            swarm={"redact": lambda value: "failed" if isinstance(value, Exception) else value},
+        )
+    assert response.messages[1]["content"] == "Error: failed"
+    assert response.calls[0].error == "failed"
+    assert "hunter2" not in caplog.text
+
+
+def test_nothing_is_printed(drive: Drive, capfd: pytest.CaptureFixture[str]) -> None:
+    """U01, K16"""
+    drive(Agent(functions=[fail]), "go", [call("fail", {"secret": "hunter2"}), call("nowhere"), "done"])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_debug_prints_a_trace_through_redact(drive: Drive, capsys: pytest.CaptureFixture[str]) -> None:
+    """K16, D32"""
+
+    def keep(value: Any) -> str:
+        return str(value).replace("hunter2", "***")
+
+    turns = [call("fail", {"secret": "hunter2"}), "done"]
+    drive(Agent(functions=[fail]), "go", turns, swarm={"redact": keep}, debug=True)
+    out = capsys.readouterr().out
+    assert "Tool call: fail" in out
+    assert "hunter2" not in out
+
+
+def test_observers_see_every_event_and_cannot_break_a_run(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
+    """U02"""
+    seen: list[str] = []
+
+    def broken(event: Event) -> None:
+        raise RuntimeError("observer")
+
+    async def waits(event: Event) -> None:
+        await asyncio.sleep(0)
+        seen.append(type(event).__name__)
+
+    response = drive(Agent(), "go", ["done"], swarm={"on_event": [broken, waits]})
+    assert response.text == "done"
+    assert [name for name in seen if name != "Delta"] == ["TurnStarted", "MessageDone", "TurnEnded", "Done"]
+    assert "an on_event observer failed" in caplog.text
+
+
+def test_an_error_of_the_model_carries_the_response(drive: Drive) -> None:
+    def ping() -> str:
+        return "pong"
+
+    with pytest.raises(ConnectionFailed) as caught:
+        drive(Agent(functions=[ping]), "go", [call("ping"), Turn(error=ConnectionFailed("gone"))])
+    assert caught.value.response is not None
+    assert [m["content"] for m in caught.value.response.messages] == [None, "pong"]
+
+
+def test_an_agent_that_cannot_begin(drive: Drive) -> None:
+    """H12"""
+
+    def broken(context_variables: dict[str, Any]) -> str:
+        raise KeyError("customer")
+
+    b = Agent(name="B", instructions=broken)
+    with pytest.raises(KeyError) as caught:
+        drive(Agent(name="A", handoffs=[b]), "go", [call("transfer_to_b")])
+    response: Response = caught.value.response  # type: ignore[attr-defined]
+    assert response.messages[-1]["content"] == "Error: handed over to B, which could not begin: KeyError"
+
+
+def test_a_history_filter_of_handoff_and_agent(drive: Drive) -> None:
+    """H15, D20: the Handoff's first, then the agent's; the full history stays in the Response."""
+
+    def last_two(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return messages[-2:]
+
+    def shout(messages: list[dict[str, Any]], context_variables: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"role": "user", "content": f"{context_variables['name']}: {len(messages)} kept"}]
+
+    b = Agent(name="B", instructions=None, history_filter=shout)
+    a = Agent(name="A", handoffs=[Handoff(b, history_filter=last_two)])
+    response = drive(a, "go", [call("transfer_to_b"), "done"], context_variables={"name": "Ann"})
+    assert drive.requests[1]["messages"] == [{"role": "user", "content": "Ann: 2 kept"}]
+    assert len(response.messages) == 3
+
+
+def test_a_handoff_is_offered_while_its_condition_holds(drive: Drive) -> None:
+    """H21"""
+    b = Agent(name="B")
+
+    def unlock() -> Result:
+        return Result(value="unlocked", context_variables={"open": True})
+
+    a = Agent(name="A", functions=[unlock], handoffs=[Handoff(b, when=lambda context_variables: context_variables.get("open", False))])
+    response = drive(a, "go", [call("transfer_to_b"), call("unlock"), call("transfer_to_b"), "done"])
+    offered = [[t["function"]["name"] for t in r["tools"]] for r in drive.requests[:3]]
+    assert offered == [["unlock"], ["unlock"], ["unlock", "transfer_to_b"]]
+    assert response.messages[1]["content"].startswith("Error: Tool transfer_to_b not found.")
+    assert response.agent is b
+
+
+def test_the_default_client_is_chosen_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D29, D30, P13"""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SWARM_OFFLINE", "SWARM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError, match=r"OPENAI_API_KEY(.|\n)*OPENAI_BASE_URL(.|\n)*SWARM_OFFLINE"):
+        Swarm().run(Agent(), "go")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert type(Swarm().client).__name__ == "ChatClient"
+    monkeypatch.setenv("SWARM_OFFLINE", "1")
+    assert type(Swarm().client).__name__ == "OfflineModel"
+    monkeypatch.setenv("SWARM_OFFLINE", "0")
+    assert type(AsyncSwarm().client).__name__ == "ChatClient"
+
+
+def test_an_agent_with_its_own_client_needs_no_other(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D19, P12"""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("SWARM_OFFLINE", raising=False)
+    own = ScriptedModel(["mine"])
+    assert drive(Agent(client=own), "go", None).text == "mine"
+
+
+def test_what_is_no_client_or_agent_is_refused(drive: Drive) -> None:
+    with pytest.raises(ConfigError, match=r"chat\.completions\.create"):
+        drive(Agent(), "go", object())
+    with pytest.raises(TypeError, match="Agent"):
+        drive("agent", "go", ["done"])  # type: ignore[arg-type]
+
+
+def test_an_unknown_argument_is_refused(drive: Drive) -> None:
+    """S17"""
+    with pytest.raises(TypeError, match="steam"):
+        drive(Agent(), "go", ["done"], steam=True)
+
+
+def test_a_run_leaves_no_reference_cycle(drive: Drive) -> None:
+    """D54"""
+    if drive.mode.startswith("async"):  # asyncio makes cycles of its own when a loop is closed
+        turns = [call("fail", {"secret": "x"}), "done"]
+        model = ScriptedModel(turns)
+
+        async def main() -> int:
+            gc.collect()
+            await AsyncSwarm(model).run(Agent(functions=[fail_inline]), "go")
+            return gc.collect()
+
+        assert asyncio.run(main()) == 0
+        return
+    agent = Agent(functions=[fail])
+    drive(agent, "go", [call("fail", {"secret": "x"}), "done"])
+    gc.collect()
+    drive(agent, "go", [call("fail", {"secret": "x"}), call("nowhere"), "done"])
+    assert gc.collect() == 0
+
+
+async def fail_async(secret: str) -> str:
+    raise ValueError(secret)
+
+
+fail_inline = fail_async
+fail_async.__name__ = "fail"
+
+
+def test_the_events_are_equal_in_all_modes() -> None:
+    """U02: one script with a failure, an unknown tool, a handoff and parallel-free batches gives one sequence of events."""
+    b = Agent(name="B")
+    agent = Agent(name="A", functions=[fail], handoffs=[b])
+    turns = [[call("fail", {"secret": "x"}), call("nowhere")], call("transfer_to_b"), Turn("three short words")]
+    sequences: dict[str, list[Any]] = {}
+    for mode in ("sync", "async", "sync-stream", "async-stream"):
+        events = Drive(mode).events(agent, "go", turns)
+        told = [(e.agent, {k: v for k, v in e.as_dict().items() if k not in ("response", "call")}) for e in events]
+        sequences[mode] = [item for item in told if item[1]["event"] != "Delta"]
+        texts = "".join(e.text for e in events if type(e).__name__ == "Delta")  # type: ignore[attr-defined]
+        assert texts == "three short words"
+        assert names(events)[-1] == "Done"
+    assert sequences["sync"] == sequences["async"] == sequences["sync-stream"] == sequences["async-stream"]
+    streams = [
+        [e.as_dict() for e in Drive(m).events(agent, "go", turns) if type(e).__name__ == "Delta"] for m in ("sync-stream", "async-stream")
+    ]
+    assert streams[0] == streams[1]
