@@ -25,7 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 OUR_FILES = sorted([*SRC.rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
 
 # What is built on the core; every other file under src/swarm counts as core.
-OUTSIDE = ("cli", "evals/", "ext/", "models/offline", "models/scripted", "models/tape", "policies/", "repl/", "testing/")
+OUTSIDE = ("cli", "commands/", "evals/", "ext/", "models/offline", "models/scripted", "models/tape", "policies/", "repl/", "testing/")
 
 # What `import swarm` must not load: transports, extras, and the docstring parser (30 ms), each loaded where it is first needed.
 LAZY = ("aiohttp", "docstring_parser", "numpy", "onnxruntime", "openai", "rich", "tokenizers", "typer", "urllib3")

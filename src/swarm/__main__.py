@@ -1,0 +1,5 @@
+"""`python -m swarm` is the command `swarm`."""
+
+from .cli import main
+
+main()

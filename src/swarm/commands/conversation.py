@@ -1,0 +1,177 @@
+"""A person's conversation with agents, kept over many runs: history, active agent, context variables. It prints nothing."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias, cast
+
+from ..context import copied
+from ..core import Swarm
+from ..errors import Cancelled
+from ..events import Event
+from ..history import repaired
+from ..types import Agent, Pending, Response
+from .failure import Failure
+from .target import reachable
+
+Show: TypeAlias = Callable[[Event], None]
+Decide: TypeAlias = Callable[[Sequence[Pending]], dict[str, Any]]
+
+
+class Conversation:
+    """What was said so far, and who is active.
+
+    Args:
+        client: who is asked; None is the first agent's own, or what the environment names.
+        agent: who begins.
+        context_variables: what the conversation begins with; copied.
+        options: further arguments of every run: `model_override`, `max_turns`, `debug`.
+        known: more agents that a saved conversation may name.
+
+    Attributes:
+        agent: who is active now.
+        messages: the whole history.
+        context: the context variables as they are now.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        agent: Agent,
+        context_variables: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
+        known: Iterable[Agent] = (),
+    ) -> None:
+        self._client = client if client is not None else agent.client  # also for the agents it hands over to
+        self._swarm = Swarm(self._client)
+        self._first = agent
+        self._first_context = context_variables or {}
+        self._options = options or {}
+        self._met = [agent, *known]
+        self.reset()
+
+    @property
+    def client(self) -> Any:
+        """Who is asked, for agents that have no client of their own.
+
+        Raises:
+            ConfigError: nobody is named, neither here nor by the environment or the first agent.
+        """
+        return self._swarm.client
+
+    def reset(self) -> None:
+        """Begin anew, with the first agent."""
+        self.agent = self._first
+        self.messages: list[dict[str, Any]] = []
+        self.context: dict[str, Any] = copied(self._first_context)
+
+    def reply(self, text: str, show: Show, decide: Decide) -> Response | None:
+        """Say something, and let the agents work until they have answered.
+
+        Ctrl-C ends the reply. Whatever was done until then, or until an error, is kept; if nothing was, what was said is forgotten too,
+        so that it can be said again.
+
+        Args:
+            text: what the person says.
+            show: called with every event.
+            decide: asked for the `approvals` of calls that need a person's decision.
+
+        Returns:
+            what the last run came to, or None if it was stopped before it began.
+
+        Raises:
+            Exception: whatever ended a run.
+        """
+        said = [*self.messages, {"role": "user", "content": text}]
+        response = self._kept(said, lambda: self._listen(said, None, show))
+        while response is not None and response.stop_reason == "approval":
+            said, response = self._decided(said, response, decide(response.pending), show)
+        return response
+
+    def _decided(self, said: list[dict[str, Any]], paused: Response, approvals: dict[str, Any], show: Show) -> tuple[Any, Response | None]:
+        if any("/" in item.id for item in paused.pending):  # inside an agent that is used as a tool: only the state knows about it
+            return said, self._kept(said, lambda: self._resume(paused, approvals, show))
+        said = [*said, *paused.messages]
+        return said, self._kept(said, lambda: self._listen(said, approvals, show))
+
+    def _listen(self, messages: list[dict[str, Any]], approvals: dict[str, Any] | None, show: Show) -> Response | None:
+        stream = self._swarm.stream(self.agent, messages, self.context, approvals=approvals, **self._options)
+        try:
+            with _ctrl_c_cancels():
+                for event in stream:
+                    show(event)
+        except Cancelled:
+            stream.close()
+        return stream.response
+
+    def _resume(self, paused: Response, approvals: dict[str, Any], show: Show) -> Response | None:
+        swarm = Swarm(self._client, on_event=show)  # a resumed run is no stream, so it is watched
+        try:
+            with _ctrl_c_cancels():
+                return swarm.resume(paused.state(), approvals, paused.context_variables, **self._options)
+        except Cancelled:
+            return None
+
+    def _kept(self, said: list[dict[str, Any]], run: Callable[[], Response | None]) -> Response | None:
+        try:
+            response = run()
+        except Exception as error:
+            self._keep(said, getattr(error, "response", None))
+            raise
+        self._keep(said, response)
+        return response
+
+    def _keep(self, said: list[dict[str, Any]], response: Response | None) -> None:
+        if response is None or not response.messages:
+            return
+        self.messages = [*said, *response.messages]
+        self.agent = response.agent or self.agent
+        self.context = response.context_variables
+        self._met.append(self.agent)
+
+    def saved(self) -> dict[str, Any]:
+        """The conversation as JSON: the agent's name, messages, context variables."""
+        return {"agent": self.agent.name, "messages": self.messages, "context_variables": self.context}
+
+    def load(self, data: Any) -> None:
+        """Go on with a saved conversation. Agents are looked up by name among those that this one has met or can reach.
+
+        Args:
+            data: what `saved` gave; `Response.state()` will do too.
+
+        Raises:
+            Failure: it is no saved conversation, or names an agent that is not known.
+            HistoryError: messages that cannot be sent.
+        """
+        fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        for name, kind in (("agent", str), ("messages", list), ("context_variables", dict)):
+            if not isinstance(fields.get(name), kind):
+                raise Failure(f"it holds no saved conversation: {name!r} should be a {kind.__name__}")
+        agent = self._named(fields["agent"])
+        self.messages = repaired(fields["messages"], allow_open_tail=True)
+        self.agent, self.context = agent, fields["context_variables"]
+
+    def _named(self, name: str) -> Agent:
+        known = reachable(self._met)
+        found = [agent for agent in known if agent.name == name]
+        if not found:
+            raise Failure(f"no agent is called {name!r}; known are {', '.join(sorted({agent.name for agent in known}))}")
+        if len(found) > 1:
+            raise Failure(f"{len(found)} agents are called {name!r}, so it is not clear which is meant; rename one")
+        return found[0]
+
+
+@contextmanager
+def _ctrl_c_cancels() -> Generator[None]:
+    """While a run goes on, Ctrl-C is thrown into it as its own way to end, so that the part of a reply that has arrived is kept."""
+
+    def cancel(number: int, frame: Any) -> None:
+        raise Cancelled
+
+    before = signal.signal(signal.SIGINT, cancel)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

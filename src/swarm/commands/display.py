@@ -1,0 +1,233 @@
+"""What a conversation looks like: lines for a person, or JSON for a program. Both read the same events.
+
+Texts of models and tools are printed as they are: never as markup, and with control characters made visible, so that no tool's result can
+move the cursor or forge a line.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol, TextIO
+
+from pydantic_core import to_jsonable_python
+from rich.console import Console
+
+from ..events import (
+    Delta,
+    Done,
+    Event,
+    HandedOff,
+    LimitHit,
+    MessageDone,
+    Nested,
+    PolicyActed,
+    ToolDone,
+    ToolStarted,
+)
+from ..types import Response, ToolCall
+
+_VISIBLE = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | dict.fromkeys(range(127, 160), 0xFFFD)
+_EXPLAINED = ("complete", "stopped", "approval", "max_turns", "loop", "error")
+
+
+class Display(Protocol):
+    """Where a conversation is shown."""
+
+    def event(self, event: Event) -> None:
+        """Show what happens in a run."""
+        ...
+
+    def ended(self, response: Response | None) -> None:
+        """A reply is over, or was stopped or failed; `response` is what came of it."""
+        ...
+
+    def user(self, text: str) -> None:
+        """Show what the person said, where nobody typed it."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Show something that is not part of the conversation."""
+        ...
+
+    def error(self, text: str) -> None:
+        """Show what went wrong."""
+        ...
+
+
+class Lines:
+    """The conversation as text: in colour on a terminal, plain elsewhere and where NO_COLOR is set."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+        self._errors = Console(stderr=True, highlight=False)
+        self._speaker: str | None = None
+        self._said = False
+        self._shown: set[str] = set()
+
+    def event(self, event: Event) -> None:
+        """Show an event, if it has a line."""
+        self._event(event, "")
+
+    def _event(self, event: Event, margin: str) -> None:
+        match event:
+            case Nested():
+                self._event(event.event, margin + "    ")
+            case Delta():
+                self._say(event.agent, event.text, margin)
+            case MessageDone():
+                self._message(event, margin)
+            case ToolStarted():
+                self._call(event.id, event.name, event.arguments, margin)
+            case ToolDone():
+                self._result(event.call, str(event.message["content"]), margin)
+            case HandedOff():
+                self._line(f"{margin}  => {event.agent} hands over to {event.to}", "green")
+            case LimitHit():
+                self._line(f"{margin}  ! stopped, {event.limit}: {event.reason}", "yellow")
+            case PolicyActed():
+                self._line(f"{margin}  * {event.policy} {event.what} {event.reason}".rstrip(), "dim")
+            case _:
+                pass
+
+    def _say(self, speaker: str, text: str, margin: str) -> None:
+        if not text:
+            return
+        if self._speaker != margin + speaker:
+            self._break()
+            self._write(f"{margin}{speaker}: ", "bold blue")
+            self._speaker = margin + speaker
+        self._said = True
+        self._write(text)
+
+    def _message(self, event: MessageDone, margin: str) -> None:
+        message = event.message
+        if not self._said and not message.get("tool_calls"):
+            refusal = message.get("refusal")
+            self._say(event.agent, f"(refused) {refusal}" if refusal else "(no text)", margin)
+        self._break()
+        self._said = False
+
+    def _call(self, id: str, name: str, arguments: Any, margin: str) -> None:
+        self._shown.add(id)
+        self._line(f"{margin}  -> {call_text(name, arguments)}", "magenta")
+
+    def _result(self, call: ToolCall, text: str, margin: str) -> None:
+        if call.id not in self._shown:
+            self._call(call.id, call.name, call.arguments, margin)
+        self._shown.discard(call.id)
+        ok = call.outcome == "ok"
+        label = "" if ok else f"{call.outcome}: "
+        lines = f"{label}{text if ok else text.removeprefix('Error: ')}" or "(empty)"
+        self._line(f"{margin}  <- " + lines.replace("\n", f"\n{margin}     "), "dim" if ok else "red")
+
+    def ended(self, response: Response | None) -> None:
+        """Say why the reply is not complete, unless an event has said so."""
+        self._begin_anew()
+        reason = response.stop_reason if response is not None else "cancelled"
+        if reason not in _EXPLAINED and not reason.startswith("limit:"):
+            self._line(f"  ! stopped, {reason}", "yellow")
+
+    def user(self, text: str) -> None:
+        """A line as if it had been typed."""
+        self._write("User: ", "dim")
+        self._write(f"{text}\n")
+
+    def note(self, text: str) -> None:
+        """A line of its own."""
+        self._line(text, "dim")
+
+    def error(self, text: str) -> None:
+        """A line on standard error."""
+        self._begin_anew()
+        self._errors.out(f"Error: {_visible(text)}", style="red", highlight=False)
+
+    def _begin_anew(self) -> None:
+        self._break()
+        self._said = False
+        self._shown.clear()
+
+    def _break(self) -> None:
+        if self._speaker is not None:
+            self._write("\n")
+            self._speaker = None
+
+    def _line(self, text: str, style: str) -> None:
+        self._break()
+        self._write(text, style)
+        self._write("\n")
+
+    def _write(self, text: str, style: str | None = None) -> None:
+        if style is not None and self._console.is_terminal:
+            self._console.out(_visible(text), style=style, end="", highlight=False)
+        else:  # the console would turn tabs into spaces
+            self._console.file.write(_visible(text))
+            self._console.file.flush()
+
+
+class Json:
+    """Every event as one line of JSON. What is not an event goes to standard error.
+
+    Args:
+        out: where the lines go.
+    """
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._notes = Console(stderr=True, highlight=False)
+        self._done: Response | None = None
+
+    def event(self, event: Event) -> None:
+        """Write an event; the last of a run has its response in short."""
+        if isinstance(event, Done):
+            self._finish(event.response)
+        else:
+            self._write(event.as_dict())
+
+    def ended(self, response: Response | None) -> None:
+        """Write how the run ended, if no event has said so: one that was stopped, or failed."""
+        if response is not None and response is not self._done:
+            self._finish(response)
+
+    def _finish(self, response: Response) -> None:
+        self._done = response
+        agent = response.agent.name if response.agent is not None else None
+        self._write(
+            {
+                "event": "Done",
+                "agent": agent,
+                "stop_reason": response.stop_reason,
+                "text": response.text,
+                "usage": response.usage.as_dict(),
+                "messages": response.messages,
+            }
+        )
+
+    def _write(self, event: dict[str, Any]) -> None:
+        print(_json(event), file=self._out, flush=True)
+
+    def user(self, text: str) -> None:
+        """Not an event."""
+
+    def note(self, text: str) -> None:
+        """A line on standard error."""
+        self._notes.out(_visible(text), highlight=False)
+
+    def error(self, text: str) -> None:
+        """A line on standard error."""
+        self.note(f"Error: {text}")
+
+
+def _visible(text: str) -> str:
+    return text.replace("\r\n", "\n").translate(_VISIBLE)
+
+
+def call_text(name: str, arguments: Any) -> str:
+    """A call as it would be written in Python; arguments that could not be read as they came."""
+    if not isinstance(arguments, dict):
+        return f"{name}({arguments or ''})"
+    pairs: dict[str, Any] = arguments  # type: ignore[assignment]
+    return f"{name}({', '.join(f'{key}={_json(value)}' for key, value in pairs.items())})"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)

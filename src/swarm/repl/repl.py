@@ -1,0 +1,146 @@
+"""The loop that tutorials end with: a person types, agents answer. `print` and `input`, nothing else.
+
+`swarm chat` is the richer one. This one is called from people's own scripts, so what it prints is kept to the letter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..core import Swarm
+from ..errors import ModelError
+from ..messages import text_of
+from ..types import Agent, Response
+
+_BLUE, _MAGENTA, _GREY, _PLAIN = "\033[94m", "\033[95m", "\033[90m", "\033[0m"
+
+
+def run_demo_loop(
+    starting_agent: Agent,
+    context_variables: dict[str, Any] | None = None,
+    stream: bool = False,
+    debug: bool = False,
+    max_turns: float | None = None,
+) -> None:
+    """Talk to agents in the terminal, until the end of input or Ctrl-C.
+
+    History, active agent and context variables are kept from one message to the next. When the model fails, the error is printed and
+    what was done until then is kept.
+
+    Args:
+        starting_agent: who answers the first message.
+        context_variables: what functions and instructions see.
+        stream: print the answers while they arrive.
+        debug: print a trace of each run.
+        max_turns: how many messages the agents may add for one message of the person's; None is no limit.
+
+    Raises:
+        ConfigError: there is no model to talk to.
+    """
+    client: Any = Swarm() if starting_agent.client is None else Swarm(starting_agent.client)  # the next one to speak may have none
+    print("Starting Swarm CLI 🐝")
+    messages: list[dict[str, Any]] = []
+    agent, context = starting_agent, context_variables or {}
+    limit: dict[str, Any] = {} if max_turns is None else {"max_turns": max_turns}
+    while (text := _asked()) is not None:
+        if not text.strip():
+            continue
+        said = [*messages, {"role": "user", "content": text}]
+        try:
+            answer = client.run(agent=agent, messages=said, context_variables=context, stream=stream, debug=debug, **limit)
+            response: Response | None = process_and_print_streaming_response(answer) if stream else answer
+            failure = None
+        except ModelError as error:
+            response, failure = error.response, error
+        except KeyboardInterrupt:
+            print()
+            return
+        if response is not None and not stream:
+            pretty_print_messages(response.messages)
+        if failure is not None:
+            print(f"Error: {failure}")
+        if response is not None and (response.messages or failure is None):  # where nothing came, the person can simply ask again
+            messages = [*said, *response.messages]
+            agent, context = response.agent or agent, response.context_variables
+
+
+def _asked() -> str | None:
+    try:
+        return input(f"{_GREY}User{_PLAIN}: ")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return None
+
+
+def pretty_print_messages(messages: Iterable[Mapping[str, Any]]) -> None:
+    """Print what the assistants among these messages said and called; other roles are passed over.
+
+    Args:
+        messages: message dicts, as in `Response.messages`.
+    """
+    for message in messages:
+        text = text_of(message)
+        calls: list[dict[str, Any]] = message.get("tool_calls") or []
+        if message.get("role") != "assistant" or not (text or calls):
+            continue
+        print(f"{_BLUE}{_sender(message)}{_PLAIN}:", end=" ")
+        if text:
+            print(text)
+        if len(calls) > 1 and not text:
+            print()
+        for call in calls:
+            print(f"{_MAGENTA}{call['function']['name']}{_PLAIN}({_arguments(call['function'].get('arguments'))})")
+
+
+def process_and_print_streaming_response(response: Iterable[Mapping[str, Any]]) -> Response | None:
+    """Print a streamed run as it arrives.
+
+    Args:
+        response: what `Swarm().run(..., stream=True)` gives.
+
+    Returns:
+        the Response at its end, or None if the stream ended without one.
+    """
+    sender, writing = "", False
+    try:
+        for chunk in response:
+            sender = chunk.get("sender") or sender
+            if text := text_of(chunk):
+                if not writing:
+                    print(f"{_BLUE}{sender}:{_PLAIN}", end=" ")
+                print(text, end="", flush=True)
+                writing = True
+            names = _names(chunk)
+            if writing and (names or chunk.get("delim") == "end"):
+                print()
+                writing = False
+            for name in names:
+                print(f"{_BLUE}{sender}: {_MAGENTA}{name}{_PLAIN}()")
+            if "response" in chunk:
+                return chunk["response"]
+        return None
+    finally:
+        if writing:  # it broke off in the middle of a text
+            print()
+
+
+def _names(delta: Mapping[str, Any]) -> list[str]:
+    calls: list[dict[str, Any]] = delta.get("tool_calls") or []
+    functions: list[dict[str, Any]] = [call.get("function") or {} for call in calls]
+    return [function["name"] for function in functions if function.get("name")]
+
+
+def _sender(message: Mapping[str, Any]) -> str:
+    return message.get("sender") or "Assistant"
+
+
+def _arguments(raw: Any) -> str:
+    """The arguments as `"name"= value, ...`; text that is no JSON object as it came."""
+    try:
+        values: Any = json.loads(raw or "{}")
+    except (TypeError, ValueError):
+        return str(raw)
+    written = json.dumps(values, ensure_ascii=False, separators=(", ", "= "))
+    return written[1:-1] if isinstance(values, dict) else written
