@@ -68,7 +68,7 @@ def share_right(sample: list[tuple[Any, int]], weights: Any) -> float:
 
 def main() -> None:
     found = items(Router(best_available()))
-    names = sorted({name for item in found for row in item.rows for name in row})
+    names = sorted({name for item in found for row in item.rows for name in row} - {"never"})
     sample = {item: (item.matrix(names), item.right) for item in found}
     weights = fit(list(sample.values()), len(names))
     for name, weight in zip(names, weights, strict=True):

@@ -36,8 +36,9 @@ _WEEKS = re.compile(r"\b(?:coming|next|this|a|one|the) week\b", re.I)
 class Reading:
     """One text while its parts are being given to parameters."""
 
-    def __init__(self, text: str, function: Function) -> None:
+    def __init__(self, text: str, function: Function, sure: bool) -> None:
         self.text = text
+        self.sure = sure
         self.own = function.stems
         self.taken: list[Span] = []
 
@@ -69,16 +70,17 @@ class Reading:
         return re.sub(r"\s+([,.;:!?])", r"\1", " ".join((kept + self.text[position:]).split()))
 
 
-def fill(function: Function, text: str, only: Sequence[str] | None = None) -> dict[str, Any]:
+def fill(function: Function, text: str, only: Sequence[str] | None = None, sure: bool = False) -> dict[str, Any]:
     """The arguments that a text gives for a function; what it does not say is absent.
 
     Args:
         function: the function that is to be called.
         text: what the user said.
         only: names of the parameters to look for, by default all.
+        sure: whether an id or a number must stand beside its noun ("order 12").
     """
     slots = [slot for slot in slots_of(function.properties, function.required) if only is None or slot.name in only]
-    reading = Reading(text, function)
+    reading = Reading(text, function, sure)
     found: dict[str, Any] = {}
     for finder in _FINDERS:
         finder(reading, [slot for slot in slots if slot.name not in found], found)

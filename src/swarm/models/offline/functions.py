@@ -15,7 +15,8 @@ _BOILERPLATE = re.compile(
     re.I,
 )
 _HANDOFF = re.compile(r"^(?:transfer_?(?:back_?)?to|hand_?off|switch_?to|route_?to|escalate)", re.I)
-_TO_AGENT = re.compile(r"^(?:transfer|hand ?off|switch|route) (?:back )?to (?=.)|(?: agent| assistant| desk)$")
+_TO_AGENT = re.compile(r"^(?:transfer|hand ?off|switch|route) (?:back )?to (?=.)")
+_AGENT_SUFFIX = re.compile(r"(?<=.) (?:agent|assistant|desk)$")
 _CLOSING = re.compile(r"resolved|nothing else|case closed|finished|close the case|end the conversation")
 _ELSEWHERE = re.compile(
     r"not handled|does not handle|doesn't handle|cannot handle|different agent|anything else|other topics?|outside of|triage"
@@ -26,6 +27,12 @@ _ANSWERS = re.compile(r"knowledge base|\bdocs?\b|documentation|handbook|faq|help
 _LOOKING = frozenset(
     """get list show look search find query check fetch track read view answer convert calculate count lookup describe explain compute
     estimate retrieve opening valid is has can tell say see status""".split()
+)
+_ACTING = frozenset(
+    """initiate start begin launch run execute process perform send email mail notify inform call create make add insert place order buy
+    purchase book reserve schedule plan cancel stop end close delete remove drop change update modify edit set reset turn switch enable
+    disable move transfer pay wire charge refund return give issue grant apply submit file open report request raise block freeze lock
+    unlock register subscribe unsubscribe play put deliver ship dispatch renew extend approve reject assign upload rebook bring have""".split()
 )
 
 
@@ -57,7 +64,8 @@ class Function:
         facets: texts one of which an utterance may resemble.
         role: "closing", "elsewhere", "human", "answers" or "".
         handoff: whether it is named like one.
-        acts: whether calling it changes something, as far as its words tell.
+        looks: whether it only looks something up, as far as its first words tell.
+        acts: whether they say that it changes something; where both are false nothing is known.
         properties: JSON Schema of each parameter.
         required: names of the parameters that must be given.
         stems: of its name, description and parameters.
@@ -72,7 +80,9 @@ class Function:
         self.properties: dict[str, dict[str, Any]] = {str(k): _mapping(v) for k, v in _mapping(schema.get("properties")).items()}
         self.required = [name for name in schema.get("required") or [] if name in self.properties]
         self.hint = hint or Hint()
-        self.phrase = _TO_AGENT.sub("", in_words(self.name))
+        self.phrase = in_words(self.name)
+        if _TO_AGENT.match(self.phrase):
+            self.phrase = _AGENT_SUFFIX.sub("", _TO_AGENT.sub("", self.phrase))
         cleaned = " ".join(_BOILERPLATE.sub(" ", self.description).split()).strip(" .,")
         self.about = f"{self.phrase}. {cleaned}" if cleaned else self.phrase
         parts = [part.strip() for part in re.split(r"[.;,()]| or | and ", cleaned) if len(part.split()) > 1]
@@ -80,7 +90,8 @@ class Function:
         self.handoff = bool(_HANDOFF.match(self.name))
         self.role = _role(f"{in_words(self.name)} {self.description}".lower())
         first = [*words(self.phrase)[:1], *words(self.description)[:1]]
-        self.acts = not self.handoff and not any(word in _LOOKING for word in first)
+        self.looks = any(word in _LOOKING for word in first)
+        self.acts = not self.handoff and not self.looks and any(word in _ACTING for word in first)
         self.stems = set(stems(f"{self.phrase} {self.description} {in_words(' '.join(self.properties))}"))
 
 

@@ -15,6 +15,7 @@ class Taker(Protocol):
     """What a value is taken from; see arguments.Reading."""
 
     text: str
+    sure: bool
 
     def free(self, found: Sequence[Span]) -> list[Span]: ...
 
@@ -80,7 +81,7 @@ def assign(reading: Taker, slots: list[Slot], candidates: list[Candidate], found
     for minus, _, _, slot, candidate in sorted(pairs, key=lambda pair: pair[:3]):
         sure = -minus
         alone = len([one for one in slots if one.is_id == slot.is_id]) == 1
-        enough = POSSIBLE if slot.required or (alone and not slot.is_id and len(candidates) == 1) else SHAPED
+        enough = NAMED if reading.sure else POSSIBLE if slot.required or (alone and not slot.is_id and len(candidates) == 1) else SHAPED
         if slot.name in found or sure < enough or not reading.free([candidate.span]):
             continue
         value = _typed(slot, candidate.span.value)

@@ -55,6 +55,8 @@ CLOSING = (
     "My problem is fixed, thanks",
     "We are finished",
     "That answers it, goodbye",
+    "Perfect, I have no more questions",
+    "It worked out in the end, all good now",
 )
 
 # kind of function: (what such a function says of itself, what people say who want it)

@@ -32,6 +32,7 @@ _KINDS = (
     ("room", r"\broom\b|\bdevice\b|\barea\b"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+_FREE_TEXT = frozenset(("message", "query", "description", "reason", "title", "text"))
 _TOLD_BY_DESCRIPTION = ("email", "phone", "url", "currency", "language", "date", "place")
 
 _NOT_NOUNS = frozenset("id ids number no code tag reference ref new old current my your e address is name".split())
@@ -94,6 +95,11 @@ class Slot:
     def is_id(self) -> bool:
         """Whether its value is an identifier, also where the schema wants it as an integer."""
         return self.kind == "id" or (self.kind == "integer" and bool(re.search(r"\bid$|\w number$", self.phrase)))
+
+    @property
+    def is_free_text(self) -> bool:
+        """Whether any words will do as its value."""
+        return self.kind in _FREE_TEXT
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -22,6 +22,11 @@ _QUESTION = re.compile(
     r"|is (?!there)|do (?!you have)|did|was|were)\b",
     re.I,
 )
+_TO_KNOW = re.compile(
+    _LEAD
+    + r"(?:why|when|who|what(?:'s| is| are| was| does| do| did| happens| if| kind of)|how (?:long|much|many|often|far|soon|old|big))\b",
+    re.I,
+)
 _HOW_TO = re.compile(r"\bhow (?:do|can|to|would|should|could) (?:i|we|you|one)\b", re.I)
 _WISH = re.compile(
     r"\b(?:i want|i need|i'd|i would|please|can you|could you|can i|could i|may i|get me|give me|i'm|is there|are there|do you have|me)\b",
@@ -34,6 +39,10 @@ _TELLS = re.compile(
 )
 _NOT_THAT = re.compile(r",? (?:and |but )?not (?:a |an |the |my |about |for )?\w+\s*[.!]?$", re.I)
 _BREAK = re.compile(r"[.!?;,]\s|[.!?;]$| because | but | so ")
+
+_POINTING = re.compile(r"\b(?:it|that|this|them|these|those)\b", re.I)
+_THANKING = re.compile(r"\b(?:thanks|thank|great|helps|that'?s|bye|all|got it)\b", re.I)
+_DOING = re.compile(_LEAD + r"(?:then |so )?(?:do|go|look|check|send|cancel|change|book|order|find|make|take|try|buy)\b", re.I)
 
 _ACKNOWLEDGING = frozenset(
     """ok okay yes no yeah yep nope sure right alright fine great cool nice got it i see understood good perfect thanks thank you hm hmm
@@ -94,6 +103,18 @@ def is_question(text: str) -> bool:
     """Whether the text asks to know something, and does not wish for something to be done."""
     how_to = bool(_HOW_TO.search(text))
     return how_to or (bool(_QUESTION.search(text)) and not _WISH.search(text))
+
+
+def points_back(text: str) -> bool:
+    """Whether a short request means something said before: "can you look for it?"."""
+    if len(stems(text)) > 3 or not _POINTING.search(text) or _THANKING.search(text):
+        return False
+    return bool(_WISH.search(text) or _DOING.search(text))
+
+
+def wants_only_to_know(text: str) -> bool:
+    """Whether the text is a question of a form that never asks for something to be done: "how long does a refund take?"."""
+    return bool(_TO_KNOW.search(text)) and not _WISH.search(text)
 
 
 def is_acknowledgement(text: str) -> bool:
