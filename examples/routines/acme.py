@@ -16,7 +16,7 @@ from .step3_handoffs import adopt, run_full_turn, run_with_swarm
 
 @tool(examples=["get me a human", "I want to complain to your manager"])
 def escalate_to_human(summary: str) -> None:
-    """Call this only if the customer asks for a human.
+    """Get a human. Only if the customer asks for one.
 
     Args:
         summary: What the conversation was about.
@@ -42,13 +42,13 @@ def transfer_to_issues_and_repairs() -> Result:
 
 @tool(examples=["that is not what I need, I have another question"])
 def transfer_back_to_triage() -> Result:
-    """Call this if the customer asks for something that is not handled by this agent, escalations to a human included."""
+    """Hand back to triage. For whatever is not handled by this agent, a human included."""
     return adopt(triage_agent)
 
 
 @tool(examples=["yes, I'll take the rocket skates for 300 dollars", "place the order, please"])
 def execute_order(product: str, price: int) -> str:
-    """Order a product, once the customer has agreed to its price.
+    """Order a product. Only once the customer has agreed to its price.
 
     Args:
         product: What is ordered.
@@ -107,7 +107,7 @@ def main(run: Any) -> None:
             break
         response = run(agent, messages)
         for message in response.messages:
-            if message["role"] == "assistant" and message["content"]:
+            if message["role"] == "assistant" and message.get("content"):
                 print("Assistant:", message["content"])
         messages.extend(response.messages)
         agent = response.agent

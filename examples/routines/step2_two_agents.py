@@ -61,10 +61,7 @@ def run_full_turn(agent: Agent, messages: list[Any]) -> list[Any]:
 
 if __name__ == "__main__":
     history: list[Any] = []
-    for speaker, text in (
-        (sales_agent, "Place an order for a black boot."),
-        (refund_agent, "Actually, I want a refund for the black boot."),
-    ):
+    for speaker, text in ((sales_agent, "I want to order the Black Boot."), (refund_agent, "No, I want a refund for the Black Boot.")):
         print("User:", text)
         history.append({"role": "user", "content": text})
         history.extend(run_full_turn(speaker, history))

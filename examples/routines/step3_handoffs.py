@@ -50,7 +50,7 @@ def run_full_turn(agent: Agent, messages: list[Any]) -> Response:
             tools=[function_to_schema(function) for function in tools.values()],
         )
         message = completion.choices[0].message
-        new.append(message)
+        new.append(message.model_dump(exclude_unset=True))
         if not message.tool_calls:
             return Response(messages=new, agent=agent)
         for call in message.tool_calls:
@@ -85,12 +85,12 @@ def show(title: str, response: Response) -> None:
         calls: list[Any] = message.get("tool_calls") or []
         for call in calls:
             print(f"call: {call['function']['name']}({call['function']['arguments']})")
-        if message["content"]:
+        if message.get("content"):
             print(f"{message['role']}: {message['content']}")
 
 
 if __name__ == "__main__":
-    question = [{"role": "user", "content": "I want a refund for the black boot."}]
+    question = [{"role": "user", "content": "I want a refund for the Black Boot."}]
     show("by hand", run_full_turn(triage_agent, question))
     show("with Swarm", run_with_swarm(triage_agent, question))
     show("with Swarm and Handoff(message=...)", run_with_swarm(short_triage_agent, question))

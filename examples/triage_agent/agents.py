@@ -30,19 +30,19 @@ def apply_discount() -> str:
 
 @tool(examples=["I'm looking for a birthday present", "how much is the blue bicycle?", "can I buy a second one?"])
 def transfer_to_sales() -> Agent:
-    """Hand over to sales: products, prices, buying something."""
+    """Hand over to sales. For products, prices and buying something."""
     return sales_agent
 
 
 @tool(examples=["I don't want this lamp any more, take it back", "the shoes are broken, can I get a refund?"])
 def transfer_to_refunds() -> Agent:
-    """Hand over to refunds: returning something that was bought, getting money back, a product that is broken."""
+    """Hand over to refunds. For returning what was bought, getting money back, a product that is broken."""
     return refunds_agent
 
 
 @tool(examples=["I have a question about something else", "can somebody else help me with another matter?"])
 def transfer_back_to_triage() -> Agent:
-    """Hand back to triage when the customer asks for something that is not handled by this agent."""
+    """Hand back to triage. For whatever is not handled by this agent."""
     return triage_agent
 
 

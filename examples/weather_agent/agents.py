@@ -13,6 +13,7 @@ from swarm import Agent, tool
         "will it rain in Denver tonight?",
         "do I need a warm coat in Vienna on Monday",
         "how cold does it get in Quito",
+        "and how about Madrid next week?",
     ]
 )
 def get_weather(location: str, time: str = "now") -> str:
@@ -25,7 +26,12 @@ def get_weather(location: str, time: str = "now") -> str:
     return json.dumps({"location": location, "temperature": "65", "time": time})
 
 
-@tool(examples=["write to kim@example.net that dinner is at eight", "lee@example.net should get a mail about the rent"])
+@tool(
+    examples=[
+        "write to kim@example.net that dinner is at eight",
+        "lee@example.net should get an e-mail about the rent, it is due on Monday",
+    ]
+)
 def send_email(recipient: str, subject: str, body: str) -> str:
     """Send an e-mail.
 

@@ -33,7 +33,7 @@ def transfer_to_flight_cancel() -> Agent:
     return flight_cancel
 
 
-@tool(examples=["can I take another plane?", "I need a different date", "put me on a later flight"])
+@tool(examples=["can I take another plane?", "I need a different date", "put me on a later flight", "I want to travel on Monday"])
 def transfer_to_flight_change() -> Agent:
     """Hand over to the agent that changes a flight to another date or time."""
     return flight_change
@@ -45,9 +45,8 @@ def transfer_to_lost_baggage() -> Agent:
     return lost_baggage
 
 
-@tool(examples=["I have another question, about something different", "now to my other problem"])
 def transfer_to_triage() -> Agent:
-    """Hand over to triage when the customer asks for something that is not handled by this agent and its policy."""
+    """Hand over to triage. For whatever is not handled by this agent and its policy."""
     return triage_agent
 
 
@@ -78,18 +77,35 @@ flight_cancel = Agent(
     name="Flight Cancel Agent",
     description="Cancels flights, for a refund or for credits.",
     instructions=under_starter_prompt(CANCEL_POLICY),
-    functions=[initiate_refund, initiate_flight_credits, escalate_to_agent, transfer_to_triage, case_resolved],
+    functions=[
+        initiate_refund,
+        initiate_flight_credits,
+        escalate_to_agent,
+        tool(transfer_to_triage, examples=["my bag is missing as well", "can I take another flight instead?"]),
+        case_resolved,
+    ],
 )
 flight_change = Agent(
     name="Flight Change Agent",
     description="Moves customers to another flight.",
     instructions=under_starter_prompt(CHANGE_POLICY),
-    functions=[valid_to_change_flight, change_flight, escalate_to_agent, transfer_to_triage, case_resolved],
+    functions=[
+        valid_to_change_flight,
+        change_flight,
+        escalate_to_agent,
+        tool(transfer_to_triage, examples=["my bag is missing as well", "then cancel the flight instead"]),
+        case_resolved,
+    ],
 )
 lost_baggage = Agent(
     name="Lost Baggage Agent",
     description="Finds lost baggage.",
     instructions=under_starter_prompt(BAGGAGE_POLICY),
-    functions=[initiate_baggage_search, escalate_to_agent, transfer_to_triage, case_resolved],
+    functions=[
+        initiate_baggage_search,
+        escalate_to_agent,
+        tool(transfer_to_triage, examples=["I want to cancel a flight", "can you put me on another flight?"]),
+        case_resolved,
+    ],
 )
 agents = [triage_agent, flight_modification, flight_cancel, flight_change, lost_baggage]
