@@ -25,13 +25,25 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 OUR_FILES = sorted([*SRC.rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
 
 # What is built on the core; every other file under src/swarm counts as core.
-OUTSIDE = ("cli", "commands/", "evals/", "ext/", "models/offline", "models/scripted", "models/tape", "policies/", "repl/", "testing/")
+OUTSIDE = (
+    "__main__",
+    "cli",
+    "commands/",
+    "evals/",
+    "ext/",
+    "models/offline",
+    "models/scripted",
+    "models/tape",
+    "policies/",
+    "repl/",
+    "testing/",
+)
 
 # What `import swarm` must not load: transports, extras, and the docstring parser (30 ms), each loaded where it is first needed.
 LAZY = ("aiohttp", "docstring_parser", "numpy", "onnxruntime", "openai", "rich", "tokenizers", "typer", "urllib3")
 
 # What stands on the loop's outer side: clients, drivers, printing. Every other module directly under src/swarm is pure.
-OUTER = {"__init__", "cli", "core", "debug", "lowlevel", "streams", "util"}
+OUTER = {"__init__", "__main__", "cli", "core", "debug", "lowlevel", "streams", "util"}
 PURE = sorted({path.stem for path in SRC.glob("*.py")} - OUTER)
 # A pure module may import its like, pydantic, the standard library, and of the models what is data or only looks at an object.
 PURE_MODELS = {"models.client", "models.profiles", "models.record"}
