@@ -18,23 +18,26 @@ class Table:
 
     Attributes:
         tools: by wire name, in the order of the agent's functions, then its handoffs.
-        wire: the entries of the request's `tools`, if none depends on the moment.
         changing: whether a tool is offered or described by a function of the moment.
     """
 
-    __slots__ = ("changing", "key", "tools", "wire")
+    __slots__ = ("_wire", "changing", "key", "tools")
 
     def __init__(self, key: tuple[Any, ...], tools: dict[str, Tool]) -> None:
         self.key = key
         self.tools = tools
-        self.changing = any(
-            callable(tool.enabled)
-            or tool.enabled is False
-            or callable(tool.description)
-            or (tool.handoff is not None and tool.handoff.when)
-            for tool in tools.values()
-        )
-        self.wire = [] if self.changing else [tool.wire for tool in tools.values()]
+        self.changing = False
+        for tool in tools.values():
+            if tool.changing or (tool.handoff is not None and tool.handoff.when is not None):
+                self.changing = True
+        self._wire: list[dict[str, Any]] | None = None
+
+    @property
+    def wire(self) -> list[dict[str, Any]]:
+        """The entries of the request's `tools` where none depends on the moment; made when they are first sent."""
+        if self._wire is None:
+            self._wire = [tool.wire for tool in self.tools.values()]
+        return self._wire
 
 
 def table_of(agent: Agent) -> Table:
@@ -45,9 +48,12 @@ def table_of(agent: Agent) -> Table:
     """
     key = (*agent.functions, None, *agent.handoffs)
     table: Table | None = getattr(agent, "_table", None)
-    if table is None or table.key != key:
-        table = Table(key, _tools(agent))
-        object.__setattr__(agent, "_table", table)
+    return table if table is not None and table.key == key else _new_table(agent, key)
+
+
+def _new_table(agent: Agent, key: tuple[Any, ...]) -> Table:
+    table = Table(key, _tools(agent))
+    object.__setattr__(agent, "_table", table)
     return table
 
 
@@ -149,7 +155,7 @@ def check_agent(agent: Agent) -> None:
     for entry in agent.handoffs:
         if not isinstance(entry, Agent | Handoff):
             raise AgentError(f"Agent {agent.name!r}: handoffs holds {entry!r}; give an Agent or a Handoff")
-    table_of(agent)
+    _new_table(agent, (*agent.functions, None, *agent.handoffs))
     if callable(agent.instructions):
         callback_parameters(agent.instructions, CALLBACK_NAMES, single_positional=True)
     if agent.history_filter is not None:
