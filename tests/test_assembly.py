@@ -357,6 +357,12 @@ def test_content_in_text_parts_is_text() -> None:
             [("a", "edit_file", "{}")],
             id="name-in-pieces",
         ),
+        pytest.param([[piece(None, "a", "f", "{}")], [piece(None, None, "f", "")]], [("a", "f", "{}")], id="name-said-again-after-the-end"),
+        pytest.param(
+            [[piece(None, "a", "f", "{}")], [piece(None, None, "g", "")]],
+            [("a", "f", "{}"), ("", "g", "")],
+            id="another-name-after-the-end",
+        ),
         pytest.param([[piece(0, "a", "f", {"x": "é"})]], [("a", "f", '{"x":"é"}')], id="T06-object"),
         pytest.param([[{"index": 0, "id": "a", "function": {"name": "f", "arguments": None}}]], [("a", "f", "{}")], id="T03-null"),
         pytest.param([[piece(0, "a", "f", "")]], [("a", "f", "")], id="T02-empty"),

@@ -250,7 +250,8 @@ class _Calls:
             return None if piece.name or last.is_complete() else last
         if not piece.name:
             return here
-        opens = piece.index is None or piece.looks_opening
+        # Only a first piece has a type; where no ids are given, a missing number or an empty id may be a beginning too.
+        opens = piece.has_type or (not here.given_id and (piece.index is None or piece.has_id))
         if here in touched or (opens and not here.size and here.is_other(piece.name)):
             return None
         begins_again = opens or piece.text.strip() or here.is_other(piece.name)
@@ -274,7 +275,7 @@ class _Calls:
 class _Piece:
     """One entry of a delta's tool_calls, read defensively."""
 
-    __slots__ = ("extra", "function", "id", "index", "is_null", "kind", "looks_opening", "name", "text")
+    __slots__ = ("extra", "function", "has_id", "has_type", "id", "index", "is_null", "kind", "name", "text")
 
     def __init__(self, entry: dict[str, Any]) -> None:
         function, index, id, kind = entry.get("function"), entry.get("index"), entry.get("id"), entry.get("type")
@@ -282,7 +283,8 @@ class _Piece:
         self.index: int | None = index if type(index) is int else None
         self.id = "" if id is None else str(id)
         self.kind = kind if isinstance(kind, str) and kind else "function"
-        self.looks_opening = "type" in entry or "id" in entry
+        self.has_type = "type" in entry
+        self.has_id = "id" in entry
         name, arguments = self.function.get("name"), self.function.get("arguments")
         self.name = name if isinstance(name, str) else ""
         self.is_null = arguments is None

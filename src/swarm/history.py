@@ -68,7 +68,11 @@ def normal_call(call: Mapping[str, Any]) -> Message:
     if not isinstance(arguments, str):
         arguments = "{}" if arguments is None else json_text(arguments)
     function = {**function, "name": legal_name(name), "arguments": arguments}
-    settled: Message = {"id": "" if id is None else str(id), "type": kind or "function", "function": function}
+    settled: Message = {
+        "id": "" if id is None else str(id),
+        "type": kind if isinstance(kind, str) and kind else "function",
+        "function": function,
+    }
     return {**settled, **call, **settled}
 
 
