@@ -265,16 +265,23 @@ def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
 
 
 def _failed(run: Run, error: Exception) -> Outcome:
-    if run.options.redact is not None:
-        text = str(run.options.redact(error))
-    elif isinstance(error, ToolError):
-        text = str(error)
-    else:
-        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if not run.options.raise_errors:
+    options = run.options
+    text = _said(error) if options.redact is None else str(options.redact(error))
+    if options.logs and not isinstance(error, ToolError):
+        logger.debug("a call failed: %s", text, exc_info=error if options.redact is None else None)
+    if not options.raise_errors:
         error.__traceback__ = None
         error.__context__ = error.__cause__ = None
     return Outcome("timed_out" if isinstance(error, ToolTimeout) else "error", f"Error: {text}", error)
+
+
+def _said(error: Exception) -> str:
+    try:
+        text = str(error)
+    except Exception as why:
+        text = f"its text cannot be had, {type(why).__name__}"
+    kind = type(error).__name__
+    return text if isinstance(error, ToolError) else f"{kind}: {text}" if text else kind
 
 
 def _record(run: Run, call: Planned, outcome: Outcome) -> ToolCall:

@@ -86,3 +86,16 @@ def test_the_level_of_the_logger_is_the_users(drive: Drive, caplog: pytest.LogCa
         drive(AGENT, HI, TURNS)
     assert caplog.records
     assert {record.levelname for record in caplog.records if record.name == "swarm"} == {"DEBUG"}
+
+
+def test_a_failing_function_is_logged_in_full_at_debug(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
+    """T10: what the model is told holds no traceback; a developer finds it in the log."""
+    with caplog.at_level(logging.DEBUG, logger="swarm"):
+        drive(AGENT, HI, [call("fail"), "done"])
+    assert "Traceback" in caplog.text
+    assert "in fail" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, logger="swarm"):
+        drive(AGENT, HI, [call("fail"), "done"], swarm={"redact": lambda value: "something went wrong"})
+    assert "a call failed: something went wrong" in caplog.text
+    assert "hunter2" not in caplog.text

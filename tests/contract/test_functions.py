@@ -238,18 +238,28 @@ class Mute:
         raise ValueError("no words")
 
 
-class SwarmLike(Exception):
+class OwnWords(Exception):
     def __str__(self) -> str:
         return "own words"
+
+
+class NoWords(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
 
 
 def broken(kind: str, context_variables: dict[str, Any]) -> Any:
     context_variables.setdefault("ran", []).append(kind)
     if kind == "mute":
         return Mute()
-    raise {"value": ValueError("bad city"), "empty": KeyError(), "own": SwarmLike(), "stop": StopIteration(3), "assert": AssertionError()}[
-        kind
-    ]
+    raise {
+        "value": ValueError("bad city"),
+        "empty": KeyError(),
+        "own": OwnWords(),
+        "silent": NoWords(),
+        "stop": StopIteration(3),
+        "assert": AssertionError(),
+    }[kind]
 
 
 @pytest.mark.parametrize(
@@ -258,6 +268,7 @@ def broken(kind: str, context_variables: dict[str, Any]) -> Any:
         ({"kind": "value"}, "bad city"),
         ({"kind": "empty"}, "KeyError"),
         ({"kind": "own"}, "own words"),
+        ({"kind": "silent"}, "NoWords"),
         ({"kind": "stop"}, "StopIteration"),
         ({"kind": "assert"}, "AssertionError"),
         ({"kind": "mute"}, "no words"),
