@@ -20,6 +20,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from swarm import Agent
 from swarm.effects import CallModel
 from swarm.models.scripted import ScriptedModel
+from tests.loopback import Answer, Request, json_answer, sse
 
 
 def completion(message: dict[str, Any] | None, finish_reason: str | None = "stop", **fields: Any) -> dict[str, Any]:
@@ -150,3 +151,18 @@ def mock_client(*bodies: dict[str, Any], shape: str = "openai") -> Any:
     client = MagicMock()
     client.chat.completions.create = MagicMock(side_effect=[*answers, *answers[-1:] * 20])
     return client
+
+
+def served(turns: Sequence[Any]) -> Callable[[Request], Answer]:
+    """A script for a Loopback server that answers like ScriptedModel, in one piece or as a stream, whatever is asked for."""
+    model = ScriptedModel(turns)
+
+    def answer(request: Request) -> Answer:
+        wanted = request.json
+        call = CallModel(Agent(), model, wanted)
+        if wanted.get("stream"):
+            return sse(*[{"id": "c-1", "created": 1, "model": wanted["model"], **body} for body in model.stream(call)])
+        reply = model.complete(call)
+        return json_answer(completion(reply.message, reply.finish_reason, usage=reply.usage))
+
+    return answer
