@@ -8,6 +8,7 @@ from typing import Any
 from .effects import Call, Flow, Message
 from .handoffs import CALLBACK_NAMES, ask, offered, table_of
 from .messages import WireHistory, repaired
+from .models.client import ForeignClient
 from .models.profiles import Profile
 from .run import Run
 from .tools import callback_parameters
@@ -45,8 +46,11 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if profile.stream_usage or options.limits.tokens is not None or options.limits.cost is not None:
+        counted = options.limits.tokens is not None or options.limits.cost is not None
+        if counted or (profile.stream_usage and not isinstance(client, ForeignClient)):
             request.setdefault("stream_options", {"include_usage": True})
+    if profile.max_tokens is not None:
+        _spell_max_tokens(request, profile.max_tokens)
     return client, choice, request
 
 
@@ -89,6 +93,12 @@ def filtered(run: Run, agent: Agent, profile: Profile) -> Flow:
     seen = WireHistory(profile)
     seen.add(repaired(view, allow_open_tail=False))
     return seen
+
+
+def _spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+    for name in ("max_tokens", "max_completion_tokens"):
+        if name != wanted and name in request:
+            request[wanted] = request.pop(name)
 
 
 def _of_view(run: Run, view: list[Message], name: str) -> Any:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from threading import Event
 from typing import Any, cast
-from uuid import uuid4
 
 from . import events
 from .effects import Emit, Flow, Hooks, Message, Reply, through
@@ -56,6 +55,7 @@ class Options:
 
     __slots__ = (
         "client",
+        "default_client",
         "default_model",
         "execute_tools",
         "hooks",
@@ -75,6 +75,7 @@ class Options:
     )
 
     client: Any
+    default_client: Callable[[], Any]
     default_model: str | None
     execute_tools: bool
     hooks: Hooks
@@ -206,6 +207,8 @@ class Run:
     def id(self) -> str:
         """A name for this run, the same after it was saved and resumed."""
         if self._id is None:
+            from uuid import uuid4
+
             self._id = uuid4().hex
         return self._id
 
@@ -246,6 +249,8 @@ class Run:
     def route_of(self, agent: Agent) -> tuple[Any, str | None, Profile]:
         """The model that serves an agent, its base URL, and the form in which it wants messages."""
         client = agent.client if agent.client is not None else self.options.client
+        if client is None:
+            client = self.options.default_client()
         route = self.routes.get(id(client))
         if route is None:
             own = getattr(client, "profile", None)

@@ -1,0 +1,112 @@
+"""What a caller holds while an async run goes on. Apart from `streams`, so that sync code never loads asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from .drivers.aio import AsyncDriver
+from .errors import Cancelled
+from .events import Done, Event
+from .run import Signal
+from .types import Response
+
+Item = TypeVar("Item")
+
+
+class AsyncStream(AsyncIterator[Item], Generic[Item]):
+    """A run, read as it happens: `Stream` under asyncio, with `async for`, `async with` and `aclose()`.
+
+    Args:
+        events: the driver's generator of events.
+        driver: holds the response when the events are over.
+        signal: asks the run to end.
+        item_of: the item for an event, or None for an event that this stream leaves out.
+        observe: awaited with every event before it is handed out.
+    """
+
+    def __init__(
+        self,
+        events: AsyncGenerator[Event, None],
+        driver: AsyncDriver,
+        signal: Signal,
+        item_of: Callable[[Event], Item | None],
+        observe: Callable[[Event], Awaitable[None]] | None = None,
+    ) -> None:
+        self._observe = observe
+        self._events = events
+        self._driver = driver
+        self._signal = signal
+        self._item_of = item_of
+        self._begun = False
+        self._reader: asyncio.Task[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._done: Response | None = None
+
+    @property
+    def response(self) -> Response | None:
+        """What the run came to, once it is over."""
+        return self._done or self._driver.result
+
+    def __aiter__(self) -> AsyncStream[Item]:
+        return self
+
+    async def __anext__(self) -> Item:
+        while True:
+            event = await self._step(self._events.__anext__())
+            if type(event) is Done:
+                self._done = event.response
+            if self._observe is not None:
+                await self._observe(event)
+            item = self._item_of(event)
+            if item is not None:
+                return item
+
+    async def _step(self, step: Awaitable[Event]) -> Event:
+        self._begun = True
+        self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
+        try:
+            return await step
+        finally:
+            self._reader = None
+
+    async def aclose(self) -> None:
+        """End the run here. May be called twice, and from another task while an item is being read."""
+        self._signal.cancel()
+        reader = self._reader
+        if reader is not None and reader is not asyncio.current_task():
+            reader.cancel()
+            while self._reader is not None:
+                await asyncio.sleep(0)
+            return
+        with suppress(StopAsyncIteration, Cancelled):
+            event = await (self._events.athrow(Cancelled()) if self._begun else self._events.__anext__())
+            if type(event) is Done:
+                self._done = event.response
+            await self._events.aclose()
+
+    def close(self) -> None:
+        """Ask the run to end at its next step; for code that cannot await. Safe from any thread."""
+        self.cancel()
+
+    def cancel(self, after_turn: bool = False) -> None:
+        """Ask the run to end: at once, or when its turn is complete. Reading on gives what is left. Safe from any thread."""
+        self._signal.after_turn = True
+        if after_turn:
+            return
+        self._signal.cancel()
+        if self._loop is not None and self._reader is not None:
+            self._loop.call_soon_threadsafe(self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+
+    async def __aenter__(self) -> AsyncStream[Item]:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
