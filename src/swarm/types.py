@@ -187,7 +187,7 @@ class Result(BaseModel):
         stop: whether the run ends here; `value` is then `Response.output`.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     value: Any = ""
     agent: Agent | None = None
@@ -354,7 +354,7 @@ class Response(BaseModel):
         output: the value of `Result(stop=True)`, or the final text as `Agent.output_type`.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     agent: Agent | None = None
