@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import os
+import signal
 import ssl
 import subprocess
 import sys
@@ -16,7 +19,7 @@ import pytest
 
 from swarm.errors import ConfigError, ConnectionFailed, ModelError
 from swarm.models.chat import ChatClient
-from tests.loopback import CUT, DROP, Answer, Request, completion, json_answer, sse, text_chunks
+from tests.loopback import CUT, DROP, HANG, Answer, Request, completion, json_answer, sse, text_chunks
 from tests.models.conftest import Ask, call
 
 KEY = "sk-test-0123456789"
@@ -128,6 +131,49 @@ def test_closing_while_a_stream_is_read_lets_it_end(serve: Any) -> None:
     client.close()
     assert [first, *source] == text_chunks("a", "b")
     server.wait_until(lambda: server.open_connections == 0)
+
+
+def test_ctrl_c_closes_the_connection_and_goes_through_untouched(serve: Any) -> None:
+    """D16"""
+    server = serve(HANG, json_answer(completion()))
+    client = ChatClient(server.url, KEY, max_connections=1)
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        server.wait_until(lambda: len(server.requests) == 1)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        client.complete(call())
+    thread.join()
+    server.wait_until(lambda: server.open_connections == 0)
+    assert client.complete(call()).message["content"] == "Hello"
+
+
+@pytest.mark.parametrize("script", [json_answer(completion()), json_answer({"error": {"message": "no"}}, 400), DROP])
+def test_a_call_leaves_no_reference_cycle(serve: Any, script: Answer) -> None:
+    """D54"""
+    client = ChatClient(serve(script).url, KEY)
+
+    def use() -> None:
+        with contextlib.suppress(ModelError):
+            client.complete(call())
+        with contextlib.suppress(ModelError):
+            list(client.stream(call()))
+
+    use()
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        use()
+        gc.collect()
+        ours = ("swarm", "urllib3", "http")  # the server in this process makes garbage of its own
+        assert [thing for thing in gc.garbage if type(thing).__module__.startswith(ours) or isinstance(thing, BaseException)] == []
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
 
 
 class Crowd:
@@ -361,7 +407,6 @@ def test_a_proxy_from_the_environment_is_used(ask: Ask, serve: Any, monkeypatch:
         assert request.headers["host"] == "models.example:8080"
         assert request.headers["authorization"] == f"Bearer {KEY}"
         assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
-    assert proxy.connections == 1
 
 
 def test_no_proxy_is_honoured(ask: Ask, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:

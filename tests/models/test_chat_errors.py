@@ -172,6 +172,8 @@ def test_a_missing_page_says_what_was_asked(ask: Ask, serve: Any) -> None:
 def test_a_missing_key_says_so(ask: Ask, serve: Any) -> None:
     assert "set OPENAI_API_KEY" in str(failure(ask, serve(json_answer(openai_error("no"), 401)), key=None))
     assert "set OPENAI_API_KEY" not in str(failure(ask, serve(json_answer(openai_error("no"), 401))))
+    azure = failure(ask, serve(json_answer(openai_error("no"), 401)), key=None, headers={"api-key": "wrong"})
+    assert "set OPENAI_API_KEY" not in str(azure)
 
 
 def free_port() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import traceback
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from swarm.errors import ConfigError, ModelError
 from swarm.models.chat import ChatClient
 from swarm.models.failures import Timeout
-from tests.loopback import CUT, DROP, HANG, RESET, Answer, event, json_answer, sse
+from tests.loopback import CUT, DROP, HANG, RESET, Answer, completion, event, json_answer, sse, text_chunks
 from tests.models.conftest import Ask
 
 KEY = "sk-proj-Abcdef0123456789_very-secret"
@@ -42,10 +43,13 @@ def test_a_repr_shows_the_endpoint_only() -> None:
 
 
 ECHO = f"Incorrect API key provided: {KEY}. Also {AZURE_KEY} and {URL_KEY}, or sk-otherKey123 by someone else."
+MASKED = "Incorrect API key provided: ***. Also *** and ***, or *** by someone else."
 ECHOES = {
     "a 401 that repeats the key": json_answer({"error": {"message": ECHO, "keys": list(SECRETS)}}, 401),
     "a text that repeats the key": Answer(ECHO.encode(), status=500),
     "an error with status 200": json_answer({"error": {"message": ECHO}}),
+    "an error without message": json_answer({"choices": [], "note": "x" * 475 + ECHO}),
+    "an error beside a message": json_answer({"choices": [{"message": {"content": ""}, "error": {"message": ECHO}}]}),
     "no JSON": Answer(ECHO.encode()),
 }
 FAILURES = ECHOES | {
@@ -84,10 +88,33 @@ def test_no_connection_holds_no_secret(ask: Ask) -> None:
     assert [secret for secret in SECRETS if secret in everything_about(caught.value)] == []
 
 
+def test_a_connection_that_takes_too_long_holds_no_secret(ask: Ask) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = client_for(f"https://127.0.0.1:{silent.getsockname()[1]}/v1", timeout=Timeout(connect=0.1))
+        with pytest.raises(ModelError) as caught:
+            ask.complete(client)
+    assert [secret for secret in SECRETS if secret in everything_about(caught.value)] == []
+
+
 def test_an_error_in_a_stream_is_masked(ask: Ask, serve: Any) -> None:
     server = serve(sse(event({"error": {"message": ECHO}}), done=False))
     (piece,) = ask.stream(client_for(server.url))
-    assert piece["error"]["message"] == "Incorrect API key provided: ***. Also *** and ***, or *** by someone else."
+    assert piece["error"]["message"] == MASKED
+
+
+def test_an_error_in_a_choice_of_a_stream_is_masked_and_ends_it(ask: Ask, serve: Any) -> None:
+    choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error", "error": {"message": ECHO}}
+    (piece,) = ask.stream(client_for(serve(sse({"choices": [choice]}, done=False)).url))
+    assert piece["choices"][0]["error"]["message"] == MASKED
+
+
+def test_a_model_that_speaks_of_keys_is_not_masked(ask: Ask, serve: Any) -> None:
+    words = f"use sk-learn-contrib, not {KEY}"
+    pieces = [piece | {"error": None} for piece in text_chunks(words, '"error"')]
+    server = serve(json_answer(completion(words) | {"error": None}), sse(*pieces))
+    client = client_for(server.url)
+    assert ask.complete(client).message["content"] == words
+    assert ask.stream(client) == pieces
 
 
 @pytest.mark.parametrize("dummy", ["x", "none", "ollama"])

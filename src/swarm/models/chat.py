@@ -19,7 +19,7 @@ from ..errors import HistoryError, ModelError
 from ..messages import read_reply
 from .chunks import ChunkReader, whole_as_chunk
 from .endpoint import Endpoint
-from .failures import Header, Timeout, identified, no_answer_in_time, read_object, refused
+from .failures import Timeout, identified, no_answer_in_time, read_object, refused
 from .record import Chunks, Record
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class ChatClient:
         """`complete` for asyncio."""
         limits = self._limits(call.timeout)
         answer = await self._async().post(*self._prepared(call.request, stream=False), limits)
-        raw = await answer.read()
-        return self._reply(self._completion(answer, raw), answer.header)
+        return self._completion(answer, await answer.read())[1]
 
     async def astream(self, call: CallModel) -> AsyncGenerator[dict[str, Any], None]:
         """`stream` for asyncio."""
@@ -125,7 +124,7 @@ class ChatClient:
         answer = await self._async().post(*self._prepared(call.request, stream=True), limits)
         try:
             if not _is_stream(answer):
-                yield self._only_chunk(answer, await answer.read())
+                yield whole_as_chunk(*self._completion(answer, await answer.read()))
                 return
             reader = ChunkReader(self._endpoint, answer.header)
             while piece := await answer.piece():
@@ -144,15 +143,14 @@ class ChatClient:
     def _whole(self, request: dict[str, Any], timeout: float | None) -> tuple[dict[str, Any], Reply]:
         limits = self._limits(timeout)
         answer = self._sync().post(*self._prepared(request, stream=False), limits)
-        completion = self._completion(answer, answer.read())
-        return completion, self._reply(completion, answer.header)
+        return self._completion(answer, answer.read())
 
     def _chunks(self, request: dict[str, Any], timeout: float | None) -> Generator[dict[str, Any], None, None]:
         limits = self._limits(timeout)
         answer = self._sync().post(*self._prepared(request, stream=True), limits)
         try:
             if not _is_stream(answer):
-                yield self._only_chunk(answer, answer.read())
+                yield whole_as_chunk(*self._completion(answer, answer.read()))
                 return
             reader = ChunkReader(self._endpoint, answer.header)
             while piece := answer.piece():
@@ -189,20 +187,19 @@ class ChatClient:
         except PydanticSerializationError as error:
             raise HistoryError(f"the request holds something that JSON cannot hold: {error}") from None
 
-    def _completion(self, answer: Answer, raw: bytes) -> dict[str, Any]:
+    def _completion(self, answer: Answer, raw: bytes) -> tuple[dict[str, Any], Reply]:
         if not 200 <= answer.status < 300:
             raise refused(self._endpoint, answer.status, answer.header, raw)
-        return read_object(self._endpoint, answer.header, raw)
-
-    def _reply(self, completion: dict[str, Any], header: Header) -> Reply:
         try:
-            return read_reply(completion)
+            completion = read_object(self._endpoint, answer.header, raw)
+            return completion, read_reply(completion)
+        except ModelError:
+            pass
+        try:  # what the provider says goes into the error, so it is read again without secrets
+            completion = read_object(self._endpoint, answer.header, self._endpoint.mask(raw))
+            return completion, read_reply(completion)
         except ModelError as error:
-            raise identified(error, header) from None
-
-    def _only_chunk(self, answer: Answer, raw: bytes) -> dict[str, Any]:
-        completion = self._completion(answer, raw)
-        return whole_as_chunk(completion, self._reply(completion, answer.header))
+            raise identified(error, answer.header) from None
 
     # The transports
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ..effects import Reply
-from ..errors import ConnectionFailed, InvalidReply
+from ..errors import InvalidReply
 from .endpoint import Endpoint
 from .failures import Header, connection_lost, invalid, read_object
 from .sse import EventParser
@@ -66,11 +66,7 @@ class ChunkReader:
             return
         if self._start.strip() and not self._start.lstrip().startswith(_EVENT_STARTS):
             raise invalid(self._endpoint, self._header, "is no event stream", self._start)
-        raise self.cut()
-
-    def cut(self) -> ConnectionFailed:
-        """The error for a stream that ended too early."""
-        return connection_lost(self._endpoint, "the stream ended in the middle, without finish_reason and [DONE]")
+        raise connection_lost(self._endpoint, "the stream ended in the middle, without finish_reason and [DONE]")
 
     def _chunks(self, events: list[bytes]) -> Iterator[dict[str, Any]]:
         for data in events:
@@ -78,12 +74,14 @@ class ChunkReader:
                 self.done = True
                 return
             try:
-                chunk: Any = read_object(self._endpoint, self._header, data) if b'"error"' in data else from_json(data)
-                if chunk["choices"][0]["finish_reason"]:
-                    self._finished = True
+                chunk: Any = from_json(data)
+                reason = chunk["choices"][0]["finish_reason"]
             except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, or something wrong
-                chunk = read_object(self._endpoint, self._header, data)
-                self._finished = self._finished or bool(chunk.get("error"))
+                chunk, reason = read_object(self._endpoint, self._header, data), None
+            if reason == "error" or chunk.get("error"):
+                chunk, reason = from_json(self._endpoint.mask(data)), "error"
+            if reason:
+                self._finished = True
             yield chunk
 
 

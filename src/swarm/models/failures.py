@@ -1,7 +1,7 @@
 """What goes wrong between us and a model server, as errors that say what happened and what to do.
 
 Both transports come here with what they caught, so a time-out reads the same in sync and async. The caught exceptions are kept as
-`cause`, without tracebacks: the frames of a transport hold the bytes of the request, and those hold the key.
+`cause`, without traceback: the frames of a transport hold the bytes of the request, and those hold the key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from ..errors import ConnectionFailed, InvalidReply, ModelError, ModelTimeout, TransientError
 from ..messages import body_error
-from .endpoint import Endpoint
+from .endpoint import Endpoint, Secret
 
 Header: TypeAlias = Callable[[str], str | None]
 """Looks up a header of an answer, whatever the case of its name."""
@@ -78,26 +78,31 @@ def no_connection(endpoint: Endpoint, error: BaseException) -> ConnectionFailed:
     """The error for a connection that could not be made."""
     from ssl import CertificateError, SSLError
 
-    root = error
-    while root.__cause__ is not None:
-        root = root.__cause__
+    root = bare(error)
     reason = str(root) or type(root).__name__
     if isinstance(root, SSLError | CertificateError):
         return ConnectionFailed(
             f"no secure connection to {endpoint.base_url}: {reason}; if the server has a certificate of its own, "
             "name it in SSL_CERT_FILE or pass ChatClient(ssl_context=...)",
-            cause=bare(error),
+            cause=root,
         )
     through = f" through the proxy {endpoint.proxy.url}" if endpoint.proxy else ""
     return ConnectionFailed(
         f"no connection to {endpoint.base_url}{through}: {reason}; is the server running, and is base_url (OPENAI_BASE_URL) right?",
-        cause=bare(error),
+        cause=root,
     )
 
 
-def connection_lost(endpoint: Endpoint, reason: str, cause: BaseException | None = None) -> ConnectionFailed:
-    """The error for a connection that broke before its answer was complete."""
-    return ConnectionFailed(f"the connection to {endpoint.base_url} broke: {reason}", cause=bare(cause))
+def connection_lost(endpoint: Endpoint, reason: str | None, cause: BaseException | None = None) -> ConnectionFailed:
+    """The error for a connection that broke before its answer was complete.
+
+    Args:
+        endpoint: who was called.
+        reason: how, or None if the cause says it.
+        cause: what the transport raised.
+    """
+    root = bare(cause)
+    return ConnectionFailed(f"the connection to {endpoint.base_url} broke: {reason or str(root) or type(root).__name__}", cause=root)
 
 
 def refused(endpoint: Endpoint, status: int, header: Header, raw: bytes) -> ModelError:
@@ -113,8 +118,8 @@ def refused(endpoint: Endpoint, status: int, header: Header, raw: bytes) -> Mode
         hint = f"the server redirects to {place}; redirects are not followed, so set base_url to the new place"
     elif status in (404, 405):
         hint = f"asked: {endpoint.base_url}/chat/completions; does base_url end as the provider says, often with /v1?"
-    elif status == 401 and "Authorization" not in endpoint.headers:
-        hint = "no Authorization header was sent: set OPENAI_API_KEY or pass api_key="
+    elif status == 401 and not any(isinstance(value, Secret) for value in endpoint.headers.values()):
+        hint = "no API key was sent: set OPENAI_API_KEY or pass api_key="
     if hint:
         error.args = (f"{error} ({hint})",)
     return identified(error, header)
@@ -134,8 +139,6 @@ def read_object(endpoint: Endpoint, header: Header, raw: bytes) -> dict[str, Any
     Raises:
         InvalidReply: it is something else; the error quotes its start.
     """
-    if b'"error"' in raw:
-        raw = endpoint.mask(raw)
     try:
         value: Any = from_json(raw)
     except ValueError as error:
@@ -179,11 +182,11 @@ def retry_after(header: Header) -> float | None:
 
 
 def bare(error: BaseException | None) -> BaseException | None:
-    """An exception without its traceback, and those it was made from likewise."""
-    link = error
-    while link is not None:
-        link.__traceback__ = None
-        link = link.__cause__
+    """What an exception was made from in the beginning, without its traceback: a transport's own wrappers quote the whole URL."""
+    while error is not None and error.__cause__ is not None:
+        error = error.__cause__
+    if error is not None:
+        error.__traceback__ = None
     return error
 
 

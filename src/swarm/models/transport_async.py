@@ -8,14 +8,14 @@ it ends, and a loop closes one that is dropped earlier. Asking users for `async 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import io
 import os
-import sys
+import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import aiohttp
 from yarl import URL
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # aiohttp warns about a longer body given as bytes; as a file it is sent in parts.
 _LARGE = 2**20
+_living: weakref.WeakSet[AsyncTransport] = weakref.WeakSet()
 _reused: ContextVar[bool] = ContextVar("swarm_connection_reused", default=False)
 
 
@@ -48,6 +49,9 @@ class AsyncTransport:
         self._limit = limit
         self._url = URL(endpoint.url, encoded=True)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+        # Not a __del__: the garbage collector runs those in any order, and aiohttp's own, which complains, might be first.
+        weakref.finalize(self, _let_go_of_all, self._sessions).atexit = False
+        _living.add(self)
 
     async def post(self, body: bytes, headers: Mapping[str, str], limits: Timeout) -> AsyncAnswer:
         """Send a request and wait for the head of its answer.
@@ -65,9 +69,9 @@ class AsyncTransport:
         try:
             try:
                 response = await self._send(session, body, headers, limits, limits.total)
-            except aiohttp.ServerDisconnectedError as error:
+            except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
                 # The server closed an idle connection just as it was taken, and answered nothing: once, try another.
-                if not _reused.get() or not isinstance(error.message, str):
+                if not (_reused.get() and _unanswered(error)):
                     raise
                 left = None if limits.total is None else max(deadline - monotonic(), 0.001)
                 response = await self._send(session, body, headers, limits, left)
@@ -97,16 +101,11 @@ class AsyncTransport:
         loop = asyncio.get_running_loop()
         held = self._sessions.get(loop)
         if held is None or held.process != os.getpid() or held.session.closed:
-            self.forget_closed_loops()
-            held = self._sessions[loop] = _Session(loop, self._endpoint, self._limit)
+            for old in [old for old in self._sessions if old is loop or old.is_closed()]:
+                self._sessions.pop(old).let_go(old)
+            held = self._sessions[loop] = _Session(self._endpoint, self._limit)
             await anext(held.keeper)
         return held.session
-
-    def forget_closed_loops(self) -> None:
-        """Drop the sessions of loops that are gone."""
-        for loop in list(self._sessions):
-            if loop.is_closed():
-                self._sessions.pop(loop, None)
 
     async def aclose(self) -> None:
         """Close the session of the running loop. The others are closed by their loops."""
@@ -114,31 +113,52 @@ class AsyncTransport:
         if held is not None:
             await held.keeper.aclose()
 
+    def detach(self) -> None:
+        """Forget all sessions without closing anything."""
+        for held in self._sessions.values():
+            held.session.detach()
+
 
 class _Session:
-    """An aiohttp session and the generator that closes it."""
+    """An aiohttp session, and the generator that closes it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, limit: int) -> None:
+    def __init__(self, endpoint: Endpoint, limit: int) -> None:
         self.process = os.getpid()
-        self.loop = loop
         self.session = aiohttp.ClientSession(connector=_Connector(endpoint, limit), cookie_jar=aiohttp.DummyCookieJar())
-        self.keeper = _keep(self.session)
+        self.keeper = self._keep()
 
-    def __del__(self) -> None:
-        # The loop runs no more and will close nothing, or it is the one of the parent process, whose connections are not ours to close.
-        if self.process != os.getpid() or not self.loop.is_running() or sys.is_finalizing():
-            self.session.detach()
+    async def _keep(self) -> AsyncGenerator[None, None]:
+        session, process = self.session, self.process
+        del self  # a generator that held its owner would be a reference cycle
+        try:
+            yield
+        finally:
+            if process == os.getpid():
+                await session.close()
+            else:  # a child made by fork shares the parent's selector, and would make it deaf
+                session.detach()
+
+    def let_go(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give the session up from outside of its loop."""
+        if self.process == os.getpid() and loop.is_running():
+            return  # the loop closes a generator that is dropped
+        connector = self.session.connector
+        self.session.detach()
+        if self.process == os.getpid() and not loop.is_closed() and isinstance(connector, _Connector):
+            loop.call_soon_threadsafe(connector.hang_up)  # if it ever runs again
 
 
-async def _keep(session: aiohttp.ClientSession) -> AsyncGenerator[None, None]:
-    process = os.getpid()
-    try:
-        yield
-    finally:
-        if process == os.getpid():
-            await session.close()
-        else:  # a child made by fork shares the parent's selector, and would make it deaf
-            session.detach()
+def _let_go_of_all(sessions: dict[asyncio.AbstractEventLoop, _Session]) -> None:
+    while sessions:
+        loop, held = sessions.popitem()
+        held.let_go(loop)
+
+
+@atexit.register
+def _detach_all() -> None:
+    """At exit the sockets close with the process, and loops in daemon threads close nothing any more."""
+    for transport in list(_living):
+        transport.detach()
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -149,15 +169,21 @@ class _Connector(aiohttp.TCPConnector):
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
             limit=limit, keepalive_timeout=KEEP_ALIVE, ssl=endpoint.ssl_context if endpoint.tls else True
         )
-        self._used: WeakSet[ResponseHandler] = WeakSet()
+        self._used: weakref.WeakSet[ResponseHandler] = weakref.WeakSet()
 
     async def connect(self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Connection:
+        _reused.set(False)
         connection = await super().connect(req, traces, timeout)
         protocol = connection.protocol
         _reused.set(protocol in self._used)
         if protocol is not None:
             self._used.add(protocol)
         return connection
+
+    def hang_up(self) -> None:
+        """Close all connections, without waiting for anything."""
+        for protocol in list(self._used):
+            protocol.close()
 
     def __del__(self, _warnings: Any = None) -> None:
         """Nothing: its sockets close themselves, and a message on stderr would tell a user about a session that he never saw."""
@@ -238,6 +264,13 @@ class AsyncAnswer:
             response.close()
 
 
+def _unanswered(error: aiohttp.ClientOSError | aiohttp.ServerDisconnectedError) -> bool:
+    """Whether a connection was closed before a byte of an answer came, or before the request could be written."""
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return isinstance(error.message, str)  # else it is the part that came
+    return error.errno is None and isinstance(error.__cause__, ConnectionResetError)
+
+
 def _translated(endpoint: Endpoint, error: Exception, limits: Timeout, deadline: float) -> ModelError:
     if isinstance(error, TimeoutError):
         limit = "connect" if isinstance(error, aiohttp.ConnectionTimeoutError) else "read"
@@ -254,4 +287,4 @@ def _translated(endpoint: Endpoint, error: Exception, limits: Timeout, deadline:
         return connection_lost(endpoint, f"what came is no HTTP: {error.message}")
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return connection_lost(endpoint, "it was closed before an answer came", error)
-    return connection_lost(endpoint, str(error) or type(error).__name__, error)
+    return connection_lost(endpoint, None, error)

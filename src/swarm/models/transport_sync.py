@@ -278,7 +278,7 @@ def _broken(endpoint: Endpoint, error: Exception, limits: Timeout, deadline: flo
         return _timed_out(endpoint, "read", limits, deadline, error)
     if isinstance(error, http.client.IncompleteRead):
         return connection_lost(endpoint, "it ended in the middle of the answer", error)
-    return connection_lost(endpoint, str(error) or type(error).__name__, error)
+    return connection_lost(endpoint, None, error)
 
 
 def _close_all(idle: deque[tuple[HTTPConnection, float]]) -> None:
