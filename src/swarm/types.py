@@ -36,7 +36,6 @@ class Agent(BaseModel):
         description: one line for handoff tools and listings.
         handoffs: agents, or Handoff objects; each becomes a tool `transfer_to_<name>`.
         model_settings: further arguments of the request, such as `temperature`.
-        output_type: a type; the final text is validated into `Response.output`.
         history_filter: what this agent sees: a function of `messages` (and `context_variables`) that returns messages.
         client: another provider than the Swarm's.
 
@@ -56,7 +55,6 @@ class Agent(BaseModel):
     description: str | None = None
     handoffs: list[Any] = Field(default_factory=list)
     model_settings: dict[str, Any] = Field(default_factory=dict)
-    output_type: Any = None
     history_filter: Callable[..., Any] | None = None
     client: Any = None
 
@@ -351,7 +349,7 @@ class Response(BaseModel):
             "length", "refusal", "content_filter", "guardrail:<name>", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.
         pending: calls that wait for a decision, when `stop_reason` is "approval".
-        output: the value of `Result(stop=True)`, or the final text as `Agent.output_type`.
+        output: the value of `Result(stop=True)`, else None.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
