@@ -21,9 +21,10 @@ def main() -> None:
     try:
         app = build_app()
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRA:
             raise
-        sys.exit(f'The command line needs {error.name}, which is not installed: pip install "openswarm[cli]"')
+        sys.exit(f'The command line needs {missing}, which is not installed: pip install "openswarm[cli]"')
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal or pipe that cannot say every character should not end a conversation
             stream.reconfigure(errors="replace")

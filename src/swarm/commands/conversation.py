@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
 
 from ..context import copied
@@ -24,7 +24,7 @@ class Conversation:
     """What was said so far, and who is active.
 
     Args:
-        client: who is asked; None is the first agent's own, or what the environment names.
+        client: who is asked for agents that have no client of their own; None is what the environment names.
         agent: who begins.
         context_variables: what the conversation begins with; copied.
         options: further arguments of every run: `model_override`, `max_turns`, `debug`.
@@ -44,8 +44,8 @@ class Conversation:
         options: dict[str, Any] | None = None,
         known: Iterable[Agent] = (),
     ) -> None:
-        self._client = client if client is not None else agent.client  # also for the agents it hands over to
-        self._swarm = Swarm(self._client)
+        self._client = client
+        self._swarm = Swarm(client)
         self._first = agent
         self._first_context = context_variables or {}
         self._options = options or {}
@@ -54,12 +54,12 @@ class Conversation:
 
     @property
     def client(self) -> Any:
-        """Who is asked, for agents that have no client of their own.
+        """Who is asked for the first agent.
 
         Raises:
-            ConfigError: nobody is named, neither here nor by the environment or the first agent.
+            ConfigError: nobody is named, neither here nor by the environment or the agent.
         """
-        return self._swarm.client
+        return self._swarm.client if self._first.client is None else self._first.client
 
     def reset(self) -> None:
         """Begin anew, with the first agent."""
@@ -98,21 +98,16 @@ class Conversation:
 
     def _listen(self, messages: list[dict[str, Any]], approvals: dict[str, Any] | None, show: Show) -> Response | None:
         stream = self._swarm.stream(self.agent, messages, self.context, approvals=approvals, **self._options)
-        try:
-            with _ctrl_c_cancels():
-                for event in stream:
-                    show(event)
-        except Cancelled:
-            stream.close()
+        with suppress(Cancelled), stream, _ctrl_c_cancels():
+            for event in stream:
+                show(event)
         return stream.response
 
     def _resume(self, paused: Response, approvals: dict[str, Any], show: Show) -> Response | None:
         swarm = Swarm(self._client, on_event=show)  # a resumed run is no stream, so it is watched
-        try:
-            with _ctrl_c_cancels():
-                return swarm.resume(paused.state(), approvals, paused.context_variables, **self._options)
-        except Cancelled:
-            return None
+        with suppress(Cancelled), _ctrl_c_cancels():
+            return swarm.resume(paused.state(), approvals, paused.context_variables, **self._options)
+        return None
 
     def _kept(self, said: list[dict[str, Any]], run: Callable[[], Response | None]) -> Response | None:
         try:

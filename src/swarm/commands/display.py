@@ -125,7 +125,7 @@ class Lines:
         self._begin_anew()
         reason = response.stop_reason if response is not None else "cancelled"
         if reason not in _EXPLAINED and not reason.startswith("limit:"):
-            self._line(f"  ! stopped, {reason}", "yellow")
+            self._line("  ! stopped" if reason == "cancelled" else f"  ! stopped, {reason}", "yellow")
 
     def user(self, text: str) -> None:
         """A line as if it had been typed."""
@@ -181,7 +181,7 @@ class Json:
         if isinstance(event, Done):
             self._finish(event.response)
         else:
-            self._write(event.as_dict())
+            self._write(_told(event))
 
     def ended(self, response: Response | None) -> None:
         """Write how the run ended, if no event has said so: one that was stopped, or failed."""
@@ -215,6 +215,17 @@ class Json:
     def error(self, text: str) -> None:
         """A line on standard error."""
         self.note(f"Error: {text}")
+
+
+def _told(event: Event) -> dict[str, Any]:
+    """An event as JSON; arguments as they are and not as text, an event inside another under a name of its own."""
+    match event:
+        case Nested():
+            return {"event": "Nested", "agent": event.agent, "call_id": event.call_id, "inner": _told(event.event)}
+        case ToolStarted():
+            return {**event.as_dict(), "arguments": event.arguments}
+        case _:
+            return event.as_dict()
 
 
 def _visible(text: str) -> str:

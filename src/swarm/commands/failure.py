@@ -45,11 +45,13 @@ def reporting(debug: bool = False) -> Generator[None]:
         debug: whether to print the traceback too.
 
     Raises:
-        typer.Exit: in place of a Failure or an error of the library.
+        typer.Exit: in place of a Failure, an error of the library, or one of the system, such as a full disk.
     """
     try:
         yield
-    except (Failure, SwarmError) as error:
+    except BrokenPipeError:  # typer leaves quietly
+        raise
+    except (Failure, SwarmError, OSError) as error:
         if debug:
             traceback.print_exception(error)
         print(f"Error: {describe(error)}", file=sys.stderr)

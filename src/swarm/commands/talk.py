@@ -86,6 +86,8 @@ class Talk:
         """Say something and show what comes of it. Returns an exit code: 0 if that went well, 1 if it failed, 130 if it was stopped."""
         try:
             response = self._conversation.reply(text, self._display.event, self._decide)
+        except BrokenPipeError:  # whoever read the output is gone
+            raise
         except Exception as error:
             if (partial := getattr(error, "response", None)) is not None:
                 self._display.ended(partial)

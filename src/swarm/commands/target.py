@@ -53,7 +53,7 @@ def _split(target: str) -> tuple[str, str]:
     place, colon, name = target.rpartition(":")
     if not colon or target.endswith(".py"):
         place, name = target, ""
-    if not place or place.startswith("."):
+    if not place.endswith(".py") and (not place or place.startswith(".")):
         raise Failure(f"{target!r} names no module; {_HOW}", 2)
     return place, name
 

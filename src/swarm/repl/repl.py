@@ -39,7 +39,7 @@ def run_demo_loop(
     Raises:
         ConfigError: there is no model to talk to.
     """
-    client: Any = Swarm() if starting_agent.client is None else Swarm(starting_agent.client)  # the next one to speak may have none
+    client: Any = Swarm()
     print("Starting Swarm CLI 🐝")
     messages: list[dict[str, Any]] = []
     agent, context = starting_agent, context_variables or {}
