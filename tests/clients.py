@@ -154,15 +154,19 @@ def mock_client(*bodies: dict[str, Any], shape: str = "openai") -> Any:
 
 
 def served(turns: Sequence[Any]) -> Callable[[Request], Answer]:
-    """A script for a Loopback server that answers like ScriptedModel, in one piece or as a stream, whatever is asked for."""
+    """A script for a Loopback server that answers like ScriptedModel, in one piece or as a stream, whatever is asked for.
+
+    Each answer closes its connection, since a client's pool may outlive the event loop of a test.
+    """
     model = ScriptedModel(turns)
+    headers = {"Connection": "close"}
 
     def answer(request: Request) -> Answer:
         wanted = request.json
         call = CallModel(Agent(), model, wanted)
         if wanted.get("stream"):
-            return sse(*[{"id": "c-1", "created": 1, "model": wanted["model"], **body} for body in model.stream(call)])
+            return sse(*[{"id": "c-1", "created": 1, "model": wanted["model"], **body} for body in model.stream(call)], headers=headers)
         reply = model.complete(call)
-        return json_answer(completion(reply.message, reply.finish_reason, usage=reply.usage))
+        return json_answer(completion(reply.message, reply.finish_reason, usage=reply.usage), headers=headers)
 
     return answer

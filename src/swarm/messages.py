@@ -106,10 +106,10 @@ def read_reply(raw: Any) -> Reply:
     """
     choice = first_choice(raw)
     message: Any = choice.get("message") if choice else None
+    if choice is not None and choice.get("error"):
+        raise body_error(choice)
     if choice is None or not is_dict(message):
         raise body_error(raw)
-    if choice.get("error"):
-        raise body_error(choice)
     calls, content = message.get("tool_calls"), message.get("content")
     if calls is not None and not (isinstance(calls, list) and all(map(is_dict, cast("list[Any]", calls)))):
         raise InvalidReply("the answer's tool_calls is not a list of objects", body=raw)

@@ -16,6 +16,7 @@ from ..errors import ConfigError, ConnectionFailed, ModelError, ModelTimeout, st
 from ..messages import read_reply
 
 Chunk = dict[str, Any]
+_ERROR_FIELDS: dict[str, Any] = {"message": str, "code": str | int, "type": str, "status": str | int}
 
 
 @runtime_checkable
@@ -208,16 +209,14 @@ def as_dict(answer: Any) -> dict[str, Any]:
         return cast("dict[str, Any]", answer)
     if _is_model(answer):
         return answer.model_dump(exclude_unset=True, warnings=False)
-    plain: dict[str, Any] = _known(answer, {"id": str, "model": str, "error": dict})
+    plain: dict[str, Any] = _known(answer, {"id": str, "model": str})
     usage = getattr(answer, "usage", None)
     if usage is not None and not isinstance(usage, dict):
         usage = _numbers(usage)
     plain["usage"] = usage
     choices = getattr(answer, "choices", None)
     plain["choices"] = [_choice(choice) for choice in cast("list[Any]", choices)] if isinstance(choices, list | tuple) else None
-    if "error" not in plain and plain["choices"] is None and (error := getattr(answer, "error", None)) is not None:
-        plain["error"] = error if isinstance(error, str) else {"message": str(getattr(error, "message", error))}
-    return plain
+    return plain | _error(answer)
 
 
 def _is_model(value: Any) -> bool:
@@ -225,10 +224,17 @@ def _is_model(value: Any) -> bool:
     return hasattr(kind, "model_dump")  # asked of the class, since a mock has every attribute
 
 
+def _error(source: Any) -> dict[str, Any]:
+    error = getattr(source, "error", None)
+    if error is None:
+        return {}
+    return {"error": error if isinstance(error, str | dict) else _known(error, _ERROR_FIELDS)}
+
+
 def _choice(choice: Any) -> dict[str, Any]:
     if isinstance(choice, dict):
         return cast("dict[str, Any]", choice)
-    plain = _known(choice, {"index": int, "finish_reason": str})
+    plain = _known(choice, {"index": int, "finish_reason": str}) | _error(choice)
     for part in ("message", "delta"):
         value = getattr(choice, part, None)
         if value is not None:
