@@ -15,7 +15,7 @@ from typing import Any
 
 from swarm.models.offline.arguments import fill
 from swarm.models.offline.embedder import Cached, WordOverlap, best_available
-from swarm.models.offline.functions import Function, read
+from swarm.models.offline.functions import Function, as_dict, read
 from swarm.models.offline.router import Router
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "offline"
@@ -38,10 +38,11 @@ def route(router: Router, data: dict[str, Any]) -> list[tuple[str, str, str, str
 
 def matches(expected: Any, got: Any) -> bool:
     """Whether an argument is as expected: the value, one of `any`, or a text with all the words of `kw`."""
-    if isinstance(expected, dict) and "any" in expected:
-        return any(matches(option, got) for option in expected["any"])
-    if isinstance(expected, dict) and "kw" in expected:
-        return got is not None and all(word.lower() in str(got).lower() for word in expected["kw"])
+    rule = as_dict(expected)
+    if "any" in rule:
+        return any(matches(option, got) for option in rule["any"])
+    if "kw" in rule:
+        return got is not None and all(str(word).lower() in str(got).lower() for word in rule["kw"])
     return got == expected
 
 

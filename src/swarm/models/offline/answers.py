@@ -22,7 +22,8 @@ _NO = re.compile(
 _BUT = re.compile(r"\b(?:but|wait|don'?t|not|no|stop)\b", re.I)
 _UNKNOWING = re.compile(r"\b(?:don'?t know|no idea|not sure|can'?t remember|cannot remember|don'?t have)\b|\?\s*$", re.I)
 _LEAD = re.compile(
-    r"^(?:(?:yes|yeah|sure|ok|okay|well)[,. ]+)*(?:it'?s |it is |that'?s |that would be |(?:my|the) [\w ]{1,30}? is |make it |i'd say |please )?"
+    r"^(?:(?:yes|yeah|sure|ok|okay|well)[,. ]+)*(?:it'?s |it is |that'?s |that would be |(?:my|the) [\w ]{1,30}? is )?"
+    r"(?:make it |i'd say |please )?"
     r"(?:(?:in|to|from|for|at|on|with|by) )?",
     re.I,
 )

@@ -7,26 +7,39 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import freetext, spans
-from .functions import Function
+from .functions import Function, as_dict
 from .pairing import Candidate, assign, by_direction, close_words
 from .slots import Slot, slots_of
 from .spans import Span
-from .words import LANGUAGE_NAMES, STOPWORDS, stem, words
+from .words import LANGUAGE_NAMES, STOPWORDS, stem, vocabulary, words
 
 _YES = re.compile(r"\b(?:enabled?|on|activate|yes|yeah|start|true|allow|with|include|subscribe)\b", re.I)
 _NO = re.compile(r"\b(?:disabled?|off|deactivate|no|not|never|stop|false|without|don'?t|mute|unsubscribe|cancel|neither)\b|n't\b", re.I)
-_SWITCH = frozenset("on enabled enable active activate state status value flag".split())
+_SWITCH = vocabulary("on enabled enable active activate state status value flag")
 _INSTEAD = re.compile(r"\b(?:over|instead of|rather than|not|than)\s+(?:the\s+)?$", re.I)
 _CURRENCY = re.compile(
     r"\b(?:[A-Z]{3}|(?:us |canadian |australian )?dollars?|euros?|pounds?|yen|yuan|rupees?|francs?|pesos?|won|kron[ae]r?|rubles?)\b|[$€£¥]"
 )
-_NAME = re.compile(r"\b(?:i'm|i am|my name is|my name's|this is|call me|(?:his|her|their|the) name is|named|called)\s+", re.I)
+_LANGUAGE = re.compile(rf"\b(?:{'|'.join(sorted(LANGUAGE_NAMES))})\b", re.I)
+_SYMBOL = re.compile(r"(?<!\w)(?!I\b)[A-Z]{1,5}(?:\.[A-Z])?(?!\w)")
+_ROOM = re.compile(
+    r"\b(?:kitchen|(?:guest |master )?bed ?room|bath ?room|living ?room|dining ?room|hall(?:way)?|(?:home )?office|garage|garden|basement"
+    r"|cellar|attic|nursery|study|lobby|corridor|lounge|balcony|porch|meeting room|conference room)\b",
+    re.I,
+)
+_NAME = re.compile(r"\b(?:i'm|i am|my name is|my name's|this is|call me|name is|name:|named|called)\s+", re.I)
 _TO_SOMEBODY = re.compile(r"\b(?:to|tell|email|mail|message|pay|notify|text|write|call|for|with|greet|register|inform|ask)\s+$", re.I)
+_PREPOSITION = r"(?:to|for|in|at|on|from|of|with|by|into|until|till)"
+_NO_NAMES = vocabulary(
+    "fine sick ill ok okay late here back sorry good new lost ready sure happy sad tired hungry done busy vegetarian vegan"
+)
 _PLACE_CUE = re.compile(r"\b(?:in|to|for|at|from|near|around|of|over)\s+(?:the\s+)?$", re.I)
 _LOWER_PLACE = re.compile(r"\b(?:in|to|for|at|from|near)\s+((?:[^\W\d_]+\s?){1,3})", re.I)
-_LOWER_END = frozenset(
-    """today tomorrow tonight now right next this on at for please and from to in over like currently the a my me it monday tuesday
-    wednesday thursday friday saturday sunday morning evening later""".split()
+_LOWER_END = vocabulary(
+    """
+    today tomorrow tonight now right next this on at for please and from to in over like currently the a my me it monday tuesday
+    wednesday thursday friday saturday sunday morning evening later
+    """
 )
 _IN_THE = re.compile(r"\b(?:in|at|of|to)\s+(?:the|my|our)\s+([^\W\d_]+(?:\s(?:room|office|hall|floor))?)", re.I)
 _CALENDAR = re.compile(rf"(?:{spans.DAY}|{spans.MONTH})s?", re.I)
@@ -48,16 +61,14 @@ class Reading:
 
     def take(self, span: Span, nouns: set[str] | None = None) -> Any:
         """Give the span to a parameter, with its preposition and noun in front: "to room 12"."""
-        before = self.text[: span.start]
-        lead = re.search(
-            r"(?:\b(?:to|for|in|at|on|from|of|with|by|into|until|till)\s+)?(?:\b(?:the|my|a)\s+)?((?:[^\W\d_]+[\s#:]+){0,3})$", before, re.I
-        )
         start = span.start
-        if lead:
-            between = words(lead.group(1))
-            known = (nouns or set()) | {"id", "number", "is", "no"}
-            if all(word in known or stem(word) in known for word in between):
-                start = lead.start()
+        known = (nouns or set()) | {"id", "number", "is", "no"}
+        while (word := re.search(r"([^\W\d_]+)[\s#:]+$", self.text[:start])) and (
+            word[1].lower() in known or stem(word[1].lower()) in known
+        ):
+            start = word.start()
+        if lead := re.search(rf"(?:\b{_PREPOSITION}\s+)?(?:\b(?:the|my|a)\s+)?$", self.text[:start], re.I):
+            start = lead.start()
         self.taken.append(Span(start, span.end, span.value))
         return span.value
 
@@ -178,8 +189,11 @@ def _names(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> None:
     by_direction(reading, [slot for slot in slots if slot.kind == "place"], _places(reading), found)
     for slot in slots:
         if slot.kind == "language":
-            named = [span for span in reading.free(spans.capitalised(reading.text.title())) if span.value.lower() in LANGUAGE_NAMES]
-            found[slot.name] = reading.take(named[0]) if named else None
+            named = _matches(_LANGUAGE, reading)
+            found[slot.name] = reading.take(named[-1] if "target" in slot.phrase else named[0]) if named else None
+        elif slot.kind == "symbol":
+            capitals = _matches(_SYMBOL, reading)
+            found[slot.name] = reading.take(capitals[0]) if capitals else None
         elif slot.kind in ("person", "recipient") and slot.name not in found:
             found[slot.name] = _person(reading, slot)
 
@@ -194,7 +208,8 @@ def _proper(reading: Reading) -> list[Span]:
     for span in reading.free(spans.capitalised(reading.text)):
         begins = not reading.text[: span.start].strip() or reading.text[: span.start].rstrip()[-1] in ".!?:"
         head, _, tail = str(span.value).partition(" ")
-        ordinary = head.lower() in STOPWORDS or head.lower() in _COMMANDS or stem(head.lower()) in reading.own
+        plain = re.split("['’]", head)[0].lower()
+        ordinary = plain in STOPWORDS or plain in _NO_NAMES or head.lower() in _COMMANDS or stem(head.lower()) in reading.own
         if begins and ordinary:
             if not tail or not tail[0].isupper():
                 continue
@@ -204,10 +219,12 @@ def _proper(reading: Reading) -> list[Span]:
     return proper
 
 
-_COMMANDS = frozenset(
-    """please show tell send give book find check search order cancel change update set turn play put add make open start stop email mail
-    call notify move fly take bring convert look buy reserve register say greet hi hello hey thanks good dear enable disable switch track
-    weather forecast weekend current""".split()
+_COMMANDS = vocabulary(
+    """
+    please show tell send give book find check search order cancel change update set turn play put add make open start stop email
+    mail call notify move fly take bring convert look buy reserve register say greet hi hello hey thanks good dear enable disable
+    switch track weather forecast weekend current
+    """
 )
 
 
@@ -233,7 +250,8 @@ def _person(reading: Reading, slot: Slot) -> str | None:
     match = _NAME.search(reading.text)
     if match:
         said = re.match(r"[^\W\d_][\w'’-]*(?:\s+[^\W\d_a-z][\w'’-]*)*", reading.text[match.end() :])
-        if said and said.group().lower() not in STOPWORDS and (said.group()[0].isupper() or "name" in match.group().lower()):
+        alone = said and not re.match(r"\s*[^\W\d_]", reading.text[match.end() + said.end() :]) and said.group().lower() not in _NO_NAMES
+        if said and said.group().lower() not in STOPWORDS and (said.group()[0].isupper() or "name" in match.group().lower() or alone):
             return reading.take(Span(match.end(), match.end() + said.end(), said.group()))
     proper = _proper(reading)
     cued = [span for span in proper if _TO_SOMEBODY.search(reading.text[: span.start])]
@@ -265,8 +283,8 @@ def _text(reading: Reading, slot: Slot) -> Any:
     if slot.kind == "array":
         return _list(rest, slot, own)
     if slot.kind == "room":
-        place = _IN_THE.search(rest)
-        return place.group(1) if place else (_own_words_removed(rest, own) if slot.required else None)
+        place = _ROOM.search(rest) or _IN_THE.search(rest)
+        return place.group(place.lastindex or 0) if place else (_own_words_removed(rest, own) if slot.required else None)
     if not slot.required and slot.kind != "query":
         named = re.search(rf"\b{re.escape(slot.phrase)}(?: is|:)\s+([^,.;]+)", rest, re.I)
         return named.group(1).strip() if named else None
@@ -287,7 +305,7 @@ def _own_words_removed(text: str, own: set[str]) -> str | None:
 
 
 def _list(text: str, slot: Slot, own: set[str]) -> list[Any] | None:
-    if str((slot.schema.get("items") or {}).get("type")) in ("integer", "number"):
+    if as_dict(slot.schema.get("items")).get("type") in ("integer", "number"):
         return [span.value for span in spans.numbers(text)] or None
     after = re.search(r"(?:\bwith|\bas|:)\s+(.+)$", text)
     if not after and not slot.required:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
-from .functions import Function
+from .functions import Function, as_dict, as_list
 
 _TRANSFERRED = re.compile(r"^\s*transferr?ed to (.+?)[.!]?(?:\s|$)", re.I)
 _AGENT_WORDS = re.compile(r"\b(?:agent|assistant|desk|the)\b")
@@ -42,7 +42,7 @@ class Done:
             said: Any = json.loads(self.result) if self.result.startswith("{") else None
         except ValueError:
             return None
-        name: Any = cast("dict[str, Any]", said).get("assistant") if isinstance(said, dict) else None
+        name: Any = as_dict(said).get("assistant")
         return name if isinstance(name, str) else None
 
 
@@ -68,9 +68,7 @@ def read_turns(messages: Iterable[Any]) -> list[Turn]:
     turns: list[Turn] = []
     previous = ""
     for message in messages:
-        if not isinstance(message, dict):
-            continue
-        entry = cast("dict[str, Any]", message)
+        entry = as_dict(message)
         role = str(entry.get("role"))
         if role == "user":
             text = text_of(entry.get("content"))
@@ -93,19 +91,13 @@ def text_of(content: Any) -> str:
     """The text of a message's content; of a list of parts the texts among them, since the rest cannot be read here."""
     if isinstance(content, str):
         return content.strip()
-    if not isinstance(content, list):
-        return ""
-    parts = (cast("dict[str, Any]", part).get("text") for part in cast("list[Any]", content) if isinstance(part, dict))
+    parts = (as_dict(part).get("text") for part in as_list(content))
     return " ".join(part for part in parts if isinstance(part, str)).strip()
 
 
 def _calls(message: dict[str, Any]) -> Iterable[tuple[dict[str, Any], str]]:
-    calls: Any = message.get("tool_calls")
-    for call in cast("list[Any]", calls) if isinstance(calls, list) else ():
-        if isinstance(call, dict):
-            entry = cast("dict[str, Any]", call)
-            function: Any = entry.get("function")
-            yield entry, str(cast("dict[str, Any]", function).get("name") if isinstance(function, dict) else "")
+    for call in map(as_dict, as_list(message.get("tool_calls"))):
+        yield call, str(as_dict(call.get("function")).get("name") or "")
 
 
 def is_handoff(call: Done, functions: Sequence[Function]) -> bool:

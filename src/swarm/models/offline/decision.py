@@ -10,7 +10,7 @@ from . import templates
 from .answers import answer_to, yes_or_no
 from .arguments import fill
 from .conversation import Turn, active_agent, is_handoff, leads_back, read_turns
-from .functions import Function, in_words
+from .functions import Function, as_dict, in_words
 from .router import Router
 from .slots import Slot, slots_of
 from .words import points_back, stems
@@ -59,8 +59,7 @@ class Scene:
     @property
     def forced(self) -> Function | None:
         """The function that `tool_choice` names, if it is on offer."""
-        named: Any = self.choice.get("function") if isinstance(self.choice, dict) else None
-        name: Any = named.get("name") if isinstance(named, dict) else None
+        name: Any = as_dict(as_dict(self.choice).get("function")).get("name")
         return next((function for function in self.functions if function.name == name), None)
 
 

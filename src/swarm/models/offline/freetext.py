@@ -11,35 +11,44 @@ _POLITE_START = re.compile(
 )
 _POLITE_END = re.compile(r"[,.!? ]*\b(?:please|thanks|thank you|thx|for me|if you can|right away|immediately)[.!? ]*$", re.I)
 _WISHING = re.compile(
-    r"^(?:(?:can|could|would|will) (?:you|i|we)(?: please)?(?: help me)? |(?:i|we)(?: would|'d)? (?:want|need|like|love|wish)(?: you)?(?: to)? "
+    r"^(?:(?:can|could|would|will) (?:you|i|we)(?: please)?(?: help me)? |"
+    r"(?:i|we)(?: would|'d)? (?:want|need|like|love|wish)(?: you)?(?: to)? "
     r"|(?:i'm|i am|we're|we are) (?:looking|searching) for |(?:i'm|i am|we're|we are) after |(?:looking|searching) for "
     r"|(?:do you (?:have|sell)|have you got|got|are there|is there)(?: any)? |let'?s |i'd like (?:to )?)+",
     re.I,
 )
 _COMMAND = re.compile(
-    r"^(?:show|give|get|find|bring|tell|send|fetch|put on|put|play|search|look up|look for|order|buy|add|have|hear|listen to|see|take|make|start|write"
-    r"|mail|email|forward|drop|open|create|file|raise|submit|report|remind|note|book|reserve|deliver|i'll take|set up)\b(?: (?:me|us))?(?: for\b| up\b)? ",
+    r"^(?:show|give|get|find|bring|tell|send|fetch|put on|put|play|search|look up|look for|order|buy|add|have|hear|listen to|see|take|make"
+    r"|start|write|mail|email|forward|drop|open|create|file|raise|submit|report|remind|note|book|reserve|deliver|i'll take|set up)"
+    r"\b(?: (?:me|us))?(?: for\b| up\b)? ",
     re.I,
 )
 _ARTICLE = re.compile(r"^(?:a|an|the|some|any|my|our|it) ", re.I)
 _TRAILING_PLACE = re.compile(r"\s+(?:to|on|onto|in|into|from|at)\s+(?:the|my|our|your)\s+([\w ]+?)[.!?]*$", re.I)
 _CLAUSE_END = re.compile(r"[.!?;]+\s+|[.!?;]+$|,\s+(?!and\b)|\s+[-–—]\s+")
-_BECAUSE = re.compile(r"\b(?:because|since|due to|as it|reason(?: is|:)|the reason being)\s+(.+)$", re.I)
-_MESSAGE = (
-    re.compile(r"\b(?:saying|that says|which says|with the (?:text|message|words))\s*[:,]?\s*(?:that\s+)?(.+)$", re.I),
-    re.compile(
-        r"\b(?:tell(?:ing)?|inform(?:ing)?|remind(?:ing)?) (?:him|her|them|everyone|me|\S+@\S+|[A-Z]\w+)\s+(?:that\s+)?(?!subject)(.+)$"
-    ),
-    re.compile(r"\blet (?:him|her|them|everyone|\S+@\S+|[A-Z]\w+) know\s+(?:that\s+)?(.+)$"),
-    re.compile(r"\b(?:message|body|text)(?: is|:)\s*(.+)$", re.I),
-    re.compile(r"(?<!so )(?<!all )(?<!after )\bthat\s+(?!is\b|was\b)(.+)$", re.I),
-    re.compile(r":\s+(.+)$"),
-    re.compile(r"\babout\s+(.+)$", re.I),
+_BECAUSE = re.compile(
+    r"\b(?:because|since (?=(?:i|it|we|they|you|the|my|he|she)\b)|due to|as it|reason(?: is|:)|the reason being)\s+(.+)$", re.I
 )
+_SAYING = re.compile(r"\b(?:saying|that says|which says|with the (?:text|message|words))\s*[:,]?\s*(?:that\s+)?(.+)$", re.I)
+_TELLING = re.compile(
+    r"\b(?:tell|inform|remind)(?:ing)? (?:(?:him|her|them|everyone|me|[A-Z]\w+)\s+)?(?:that\s+)?(?!subject)(.+)$"
+    r"|\blet (?:him|her|them|everyone|\S+@\S+|[A-Z]\w+) know\s+(?:that\s+)?(.+)$"
+)
+_NAMED_MESSAGE = re.compile(r"\b(?:message|body|text)(?: is|:)\s*(.+)$", re.I)
+_THAT = re.compile(r"(?<!so )(?<!all )(?<!after )\bthat\s+(?!is\b|was\b)(.+)$", re.I)
+_COLON = re.compile(r":\s+(.+)$")
+_ABOUT = re.compile(r"\babout\s+(.+)$", re.I)
+_MESSAGE = (_SAYING, _TELLING, _NAMED_MESSAGE, _THAT, _COLON, _ABOUT)
 _TITLE = (
-    re.compile(r"\b(?:with )?(?:the |a )?(?:subject|title|headline)(?: line)?(?: is|:|,)?\s+(?P<value>.+?)(?=\s+and (?:tell|say|write|the|body|message)\b|[,;]|\.\s|\.?$)", re.I),
-    re.compile(r"\b(?:titled|entitled|called|named)\s+(?P<value>.+?)(?=\s+(?:on|at|for|in|to|with|next|this|tomorrow|today)\b|[,;.]|$)", re.I),
-)  # fmt: skip
+    re.compile(
+        r"\b(?:with )?(?:the |a )?(?:subject|title|headline)(?: line)?(?: is|:|,)?\s+(?P<value>.+?)"
+        r"(?=\s+(?:saying|that says|and (?:tell|say|write|the|body|message))\b|[,;]|\.\s|\.?$)",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:titled|entitled|called|named)\s+(?P<value>.+?)(?=\s+(?:on|at|for|in|to|with|next|this|tomorrow|today)\b|[,;.]|$)", re.I
+    ),
+)
 
 
 def plain(text: str) -> str:
@@ -64,8 +73,8 @@ def message(text: str, own: set[str]) -> str | None:
     """
     for pattern in _MESSAGE:
         match = pattern.search(text)
-        if match and words(match.group(1)):
-            return plain(match.group(1))
+        if match and words(said := match.group(match.lastindex or 0)):
+            return plain(said)
     rest = thing(text, own)
     return rest if rest and set(stems(rest)) - own else None
 
@@ -81,7 +90,7 @@ def reason(text: str, own: set[str], needed: bool) -> str | None:
 
 def description(text: str, own: set[str]) -> str | None:
     """What is described: what follows "that", else all but the request itself, else everything."""
-    match = _MESSAGE[4].search(text) or _MESSAGE[5].search(text) or _BECAUSE.search(text)
+    match = _THAT.search(text) or _COLON.search(text) or _BECAUSE.search(text)
     return plain(match.group(1)) if match else reason(text, own, needed=True) or None
 
 
@@ -96,6 +105,8 @@ def query(text: str, own: set[str]) -> str | None:
 def thing(text: str, own: set[str]) -> str:
     """The object of the sentence: "add oat milk to the list" is about "oat milk"."""
     text = plain(text)
+    if named := _COLON.search(text):
+        return plain(named.group(1))
     while True:
         shorter = _COMMAND.sub("", _WISHING.sub("", text))
         first = text.split(" ", 1)

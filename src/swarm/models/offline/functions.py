@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from .words import stems, words
+from ...messages import is_dict
+from .words import stems, vocabulary, words
 
 _BOILERPLATE = re.compile(
     r"\b(?:call (?:this|the) (?:function|tool)?|use (?:this|the)?(?: (?:function|tool))?"
@@ -24,15 +25,20 @@ _ELSEWHERE = re.compile(
 _HUMAN = re.compile(r"\bhuman|real person|member of staff|supervisor|live agent|escalate")
 _ANSWERS = re.compile(r"knowledge base|\bdocs?\b|documentation|handbook|faq|help cent|answer.*question|\bmanual\b|article")
 
-_LOOKING = frozenset(
-    """get list show look search find query check fetch track read view answer convert calculate count lookup describe explain compute
-    estimate retrieve opening valid is has can tell say see status""".split()
+_LOOKING = vocabulary(
+    """
+    get list show look search find query check fetch track read view answer convert calculate count lookup describe explain compute
+    estimate retrieve opening valid is has can tell say see status
+    """
 )
-_ACTING = frozenset(
-    """initiate start begin launch run execute process perform send email mail notify inform call create make add insert place order buy
-    purchase book reserve schedule plan cancel stop end close delete remove drop change update modify edit set reset turn switch enable
-    disable move transfer pay wire charge refund return give issue grant apply submit file open report request raise block freeze lock
-    unlock register subscribe unsubscribe play put deliver ship dispatch renew extend approve reject assign upload rebook bring have""".split()
+_ACTING = vocabulary(
+    """
+    initiate start begin launch run execute process perform send email mail notify inform call create make add insert place order
+    buy purchase book reserve schedule plan cancel stop end close delete remove drop change update modify edit set reset turn switch
+    enable disable move transfer pay wire charge refund return give issue grant apply submit file open report request raise block
+    freeze lock unlock register subscribe unsubscribe play put deliver ship dispatch renew extend approve reject assign upload
+    rebook bring have
+    """
 )
 
 
@@ -64,8 +70,8 @@ class Function:
         facets: texts one of which an utterance may resemble.
         role: "closing", "elsewhere", "human", "answers" or "".
         handoff: whether it is named like one.
-        looks: whether it only looks something up, as far as its first words tell.
-        acts: whether they say that it changes something; where both are false nothing is known.
+        looks: whether the first word of its name or description says that it looks something up.
+        acts: whether its name, or else its description, begins with a word for changing something.
         properties: JSON Schema of each parameter.
         required: names of the parameters that must be given.
         stems: of its name, description and parameters.
@@ -73,12 +79,12 @@ class Function:
     """
 
     def __init__(self, entry: Mapping[str, Any], hint: Hint | None = None) -> None:
-        function = _mapping(entry.get("function"))
+        function = as_dict(entry.get("function"))
         self.name = str(function.get("name") or "")
         self.description = " ".join(str(function.get("description") or "").split())
-        schema = _mapping(function.get("parameters"))
-        self.properties: dict[str, dict[str, Any]] = {str(k): _mapping(v) for k, v in _mapping(schema.get("properties")).items()}
-        self.required = [name for name in schema.get("required") or [] if name in self.properties]
+        schema = as_dict(function.get("parameters"))
+        self.properties = {name: as_dict(about) for name, about in as_dict(schema.get("properties")).items()}
+        self.required = [str(name) for name in as_list(schema.get("required")) if name in self.properties]
         self.hint = hint or Hint()
         self.phrase = in_words(self.name)
         if _TO_AGENT.match(self.phrase):
@@ -89,18 +95,16 @@ class Function:
         self.facets = [self.phrase, self.about, *parts]
         self.handoff = bool(_HANDOFF.match(self.name))
         self.role = _role(f"{in_words(self.name)} {self.description}".lower())
-        first = [*words(self.phrase)[:1], *words(self.description)[:1]]
-        self.looks = any(word in _LOOKING for word in first)
-        self.acts = not self.handoff and not self.looks and any(word in _ACTING for word in first)
+        named, told = (" ".join(words(text)[:1]) for text in (self.phrase, self.description))
+        self.looks = named in _LOOKING or told in _LOOKING
+        self.acts = not self.handoff and (named in _ACTING or (not self.looks and told in _ACTING))
         self.stems = set(stems(f"{self.phrase} {self.description} {in_words(' '.join(self.properties))}"))
 
 
 def read(tools: Any, hints: Mapping[str, Hint]) -> list[Function]:
     """The functions of a request's `tools`; entries that are none are left out."""
-    entries: list[Any] = tools if isinstance(tools, list) else []
-    functions = [
-        Function(entry, hints.get(str(_mapping(entry.get("function")).get("name")))) for entry in entries if isinstance(entry, dict)
-    ]
+    entries = [as_dict(entry) for entry in as_list(tools)]
+    functions = [Function(entry, hints.get(str(as_dict(entry.get("function")).get("name")))) for entry in entries]
     return [function for function in functions if function.name]
 
 
@@ -116,5 +120,11 @@ def _role(text: str) -> str:
     return ""
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def as_dict(value: Any) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one: a request may hold anything."""
+    return value if is_dict(value) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a JSON array, else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []

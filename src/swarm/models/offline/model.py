@@ -10,12 +10,11 @@ from typing import Any, cast
 
 from ...effects import CallModel, Reply
 from ...handoffs import table_of
-from ...types import Agent
 from ..record import Chunks, Record
 from . import templates
 from .decision import CallFunction, Say, Scene, decide
 from .embedder import Cached, Embedder, MiniLM, WordOverlap, installed
-from .functions import Hint, read
+from .functions import Hint, as_dict, as_list, read
 from .router import Router
 
 MODEL_NAME = "swarm-offline"
@@ -82,7 +81,7 @@ class OfflineModel:
 
     def _message(self, request: Mapping[str, Any], known: Mapping[str, Hint], speaker: str) -> dict[str, Any]:
         functions = read(request.get("tools"), known)
-        messages = request.get("messages") or []
+        messages = as_list(request.get("messages"))
         step = decide(self._router, Scene(messages, functions, request.get("tool_choice"), speaker, self.announcement))
         message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
         if isinstance(step, Say):
@@ -97,12 +96,10 @@ def announcement() -> str:
 
 def hints(call: CallModel) -> dict[str, Hint]:
     """What the agent's tools say that is not in the request, by their names on the wire."""
-    if not isinstance(call.agent, Agent):
-        return {}
     known: dict[str, Hint] = {}
     for name, tool in table_of(call.agent).tools.items():
         target = tool.handoff.agent if tool.handoff is not None else None
-        known[name] = Hint(tool.examples, bool(tool.approval) or tool.effect == "once", table_of(target).tools if target else ())
+        known[name] = Hint(tool.examples, bool(tool.approval) or tool.effect == "once", tuple(table_of(target).tools) if target else ())
     return known
 
 
@@ -150,6 +147,5 @@ def _chunks(request: Mapping[str, Any], message: Mapping[str, Any]) -> Iterator[
         for start in range(0, len(arguments), 16):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments[start : start + 16]}}]})
     yield chunk({}, _finish_reason(message))
-    options: Any = request.get("stream_options")
-    if isinstance(options, dict) and cast("dict[str, Any]", options).get("include_usage"):
+    if as_dict(request.get("stream_options")).get("include_usage"):
         yield {**frame, "choices": [], "usage": _usage(request, message)}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .slots import Slot
 from .spans import Span
-from .words import stem
+from .words import stem, vocabulary
 
 
 class Taker(Protocol):
@@ -36,17 +36,15 @@ class Candidate(NamedTuple):
     near: Near
 
 
-_FILLERS = frozenset("id number no is are my the a an of nr num with to at by".split())
+_FILLERS = vocabulary("id number no is are my the a an of nr num with to at by")
 _SOURCE = re.compile(r"\b(?:from|origin|start|departure|check in|source|since|begin)\b")
 _TARGET = re.compile(r"\b(?:to|destination|end|arrival|check out|until|target|return|new)\b")
 _SOURCE_CUE = re.compile(r"\b(?:from|leaving|out of|starting|since|between)\s+(?:the\s+)?$", re.I)
 _TARGET_CUE = re.compile(r"\b(?:to|into|until|till|through|for|and|in)\s+(?:the\s+)?$", re.I)
 _BEFORE_TARGET = re.compile(r"^\s+(?:to|into|until|till|through|-)\s")
 _FLIGHT = re.compile(r"[A-Z]{2,3}\s?\d{1,4}")
-_OTHER_THINGS = frozenset(
-    "user custom client order product item flight room ticket account card booking reservation floor step page".split()
-)
-_UNITS = frozenset("star day night hour minut percent % degre euro dollar person peopl year month week time guest piec".split())
+_OTHER_THINGS = vocabulary("user custom client order product item flight room ticket account card booking reservation floor step page")
+_UNITS = vocabulary("star day night hour minut percent % degre euro dollar person peopl year month week time guest piec")
 
 NAMED, SHAPED, POSSIBLE = 3, 2, 1
 """How sure it is that a value belongs to a parameter: its noun stands beside it; it looks like one; nothing speaks against it."""
@@ -54,7 +52,7 @@ NAMED, SHAPED, POSSIBLE = 3, 2, 1
 
 def close_words(text: str, span: Span) -> Near:
     """The three nearest words on each side, fillers left out."""
-    token = r"[^\W\d_]+|[%$€£]"
+    token = r"[^\W\d_]+|[%$€£]|\d[\w.,-]*"
     before = [word.lower() for word in re.findall(token, re.split(r"[,.;!?]\s", text[: span.start])[-1])]
     after = [word.lower() for word in re.findall(token, re.split(r"[,.;!?](?:\s|$)", text[span.end :])[0])]
     return Near(
@@ -134,9 +132,9 @@ def by_direction(reading: Taker, slots: list[Slot], values: list[Span], found: d
     for want in ("source", "target", ""):
         for slot in (slot for slot in slots if _direction(slot) == want and slot.name not in found):
             fitting = [number for number in left if cues[number] == want]
-            if want == "source" and not fitting and len(left) > 1:
+            if want == "source" and not fitting and (len(left) > 1 or slot.kind == "date"):
                 fitting = [number for number in left if cues[number] != "target"]
-            if want == "target" and not fitting and (len(slots) == 1 or slot.required or "source" in cues):
+            if want == "target" and not fitting and (len(slots) == 1 or slot.required or len(left) < len(values)):
                 fitting = left[-1:]
             if want == "source" and not fitting and len(slots) == 1:
                 fitting = left

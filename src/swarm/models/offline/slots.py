@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .functions import in_words
-from .words import STOPWORDS, stem, words
+from .functions import as_dict, as_list, in_words
+from .words import STOPWORDS, stem, vocabulary, words
 
 # Looked for in this order in the parameter's name, then, for the narrow kinds, in its description.
 _KINDS = (
@@ -28,14 +28,18 @@ _KINDS = (
     ("message", r"\bmessage\b|\bbody\b|\btext\b|\bcontents?\b|\bnotes?\b|\bcomment\b"),
     ("query", r"\bquery\b|\bquestion\b|\bsearch\b|\bkeywords?\b|\bterms?\b|\bprompt\b|\binput\b"),
     ("description", r"\bdescription\b|\bsummary\b|\bproblem\b|\bissue\b|\bdetails\b|\bcomplaint\b"),
-    ("person", r"\bname\b|\bperson\b|\bguest\b|\bdoctor\b|\bcustomer\b|\bcontact\b|\bemployee\b|\bauthor\b|\bartist\b|\buser\b"),
+    ("symbol", r"\bticker\b|\bsymbol\b|\biata\b"),
+    (
+        "person",
+        r"\bname\b|\bperson\b|\bassignee\b|\bowner\b|\bmanager\b|\battendee\b|\bcolleague\b|\bpatient\b|\bguest\b|\bdoctor\b|\bcustomer\b|\bcontact\b|\bemployee\b|\bauthor\b|\bartist\b|\buser\b",
+    ),
     ("room", r"\broom\b|\bdevice\b|\barea\b"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
 _FREE_TEXT = frozenset(("message", "query", "description", "reason", "title", "text"))
 _TOLD_BY_DESCRIPTION = ("email", "phone", "url", "currency", "language", "date", "place")
 
-_NOT_NOUNS = frozenset("id ids number no code tag reference ref new old current my your e address is name".split())
+_NOT_NOUNS = vocabulary("id ids number no code tag reference ref new old current my your e address is name")
 
 # Words that people use for the same thing.
 _SAME = (
@@ -68,7 +72,7 @@ class Slot:
         self.name = name
         self.schema = schema
         self.required = required
-        self.options: list[Any] = [option for option in schema.get("enum") or () if option is not None]
+        self.options = [option for option in as_list(schema.get("enum")) if option is not None]
         self.phrase = in_words(name)
         self.kind = self._kind()
         self.nouns = {stem(word) for word in words(self.phrase) if word not in _NOT_NOUNS and word not in STOPWORDS}
@@ -105,14 +109,13 @@ class Slot:
 def _type(schema: Mapping[str, Any]) -> str:
     """The JSON type; of a union the first that is not null; string where nothing is said."""
     declared = schema.get("type")
-    if isinstance(declared, list):
-        declared = next((one for one in declared if one != "null"), "string")
-    if isinstance(declared, str):
-        return declared
-    for option in schema.get("anyOf") or schema.get("oneOf") or ():
-        if isinstance(option, Mapping) and option.get("type") not in (None, "null"):
-            return str(option["type"])
-    return "string"
+    if not isinstance(declared, str):
+        alternatives = [
+            *as_list(declared),
+            *(as_dict(option).get("type") for option in as_list(schema.get("anyOf") or schema.get("oneOf"))),
+        ]
+        declared = next((one for one in alternatives if isinstance(one, str) and one != "null"), "string")
+    return declared
 
 
 def slots_of(properties: Mapping[str, Mapping[str, Any]], required: list[str]) -> list[Slot]:

@@ -18,18 +18,23 @@ class Span(NamedTuple):
         return self.start < other.end and other.start < self.end
 
 
-MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?)\.?"
+)
 DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)?"
 _PART = r"(?:morning|afternoon|evening|night|noon)"
 _UNIT = r"(?:day|week|weekend|month|year|quarter)"
-_SMALL = "one two three four five six seven eight nine ten eleven twelve".split()
+_SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_TEENS = "thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_DECADES = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _DATE = re.compile(
     rf"\b(?:\d{{4}}-\d\d?-\d\d?|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}"
     rf"|{MONTH}\s+{_ORDINAL}\b(?:,?\s+\d{{4}}\b)?|(?:the\s+)?{_ORDINAL}\s+(?:of\s+)?{MONTH}\b(?:,?\s+\d{{4}}\b)?"
     rf"|(?:day after tomorrow|tomorrow|today|tonight|yesterday)(?:\s+{_PART})?"
     rf"|(?:next|this|last|coming)\s+(?:{DAY}|{_UNIT}|{MONTH})(?:\s+{_PART})?|{DAY}(?:\s+{_PART})?"
-    rf"|the\s+\d{{1,2}}(?:st|nd|rd|th)|this\s+{_PART}|in\s+(?:\d+|an?|{'|'.join(_SMALL)})\s+(?:day|week|month)s?)\b",
+    rf"|the\s+\d{{1,2}}(?:st|nd|rd|th)|this\s+{_PART}|in\s+(?:\d+|an?|{_SMALL})\s+(?:day|week|month)s?)\b",
     re.I,
 )
 _MONTH_ALONE = re.compile(rf"\b{MONTH}(?:\s+\d{{4}})?\b(?!\s*\d)", re.I)
@@ -42,25 +47,17 @@ _PHONE = re.compile(r"(?<![\w.])\+?\(?\d[\d\s().-]{5,}\d(?![\w-])")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)|«([^»]+)»")
 
 _ID = re.compile(r"(?<![\w@.+-])#?(?:[A-Z]{2,3} \d{1,4}|(?=[\w-]*\d)\w+(?:[-_/]\w+)*)(?![\w@%]|-\w|\.\d)")
-_DIGITS = re.compile(r"(?<![\w.])(?<!\w-)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w.]*\w)(?!\w)")
+_DIGITS = re.compile(r"(?<![\w.])(?<!\w-)(?:[-+]|minus )?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w.]*\w)(?!\w)")
 
-_UNITS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_UNITS = {word: number for number, word in enumerate(("zero", *_SMALL.split("|"), *_TEENS.split("|")))}
+_TENS = {word: 10 * number for number, word in enumerate(_DECADES.split("|"), 2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "dozen": 12}
 _ALONE = {"couple of": 2, "half a dozen": 6, "a dozen": 12, "a hundred": 100, "a thousand": 1_000, "once": 1, "twice": 2}
-_NUMBER_WORD = re.compile(
-    rf"\b(?:{'|'.join(_ALONE)}|(?:(?:{'|'.join([*_UNITS, *_TENS, *_SCALES])})\b(?:[\s-]+(?:and\s+)?(?=(?:{'|'.join([*_UNITS, *_TENS, *_SCALES])})\b))?)+)",
-    re.I,
-)
+_NUMERAL = "|".join([*_UNITS, *_TENS, *_SCALES])
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_ALONE)}|(?:{_NUMERAL})(?:(?:[\s-]+|\s+and\s+)(?:{_NUMERAL}))*)\b", re.I)
 
-_CAPITALS = re.compile(
-    r"\b(?!I\b|I')[^\W\d_a-z][\w'’.-]*(?:\s+(?:(?:of|de|da|do|del|la|le|les|el|am|an der|upon)\s+)?(?!I\b|I')[^\W\d_a-z][\w'’-]*)*"
-)
+_CAPITAL = r"(?:(?:Ms|Mr|Mrs|Dr|Prof|St)\.\s+)?(?!I\b|I')[^\W\d_a-z][\w'’-]*(?:\.\w[\w'’-]*)*"
+_CAPITALS = re.compile(rf"\b{_CAPITAL}(?:\s+(?:(?:of|de|da|do|del|la|le|les|el|am|an der|upon)\s+)?{_CAPITAL})*")
 
 
 def dates(text: str) -> list[Span]:
@@ -116,7 +113,8 @@ def numbers(text: str) -> list[Span]:
 
 def capitalised(text: str) -> list[Span]:
     """Runs of capitalised words: names of people, places, works. The first word of a sentence is left to the caller to judge."""
-    return [Span(m.start(), m.start() + len(value), value) for m in _CAPITALS.finditer(text) if (value := m.group().rstrip(".'’-"))]
+    found = (Span(m.start(), m.start() + len(value), value) for m in _CAPITALS.finditer(text) if (value := m.group().rstrip(".'’-")))
+    return [span for span in found if not span.value[0].islower()]
 
 
 def _found(pattern: re.Pattern[str], text: str) -> list[Span]:
@@ -124,7 +122,7 @@ def _found(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _number(digits: str) -> int | float:
-    plain = digits.replace(",", "")
+    plain = digits.replace(",", "").replace("minus ", "-")
     return float(plain) if "." in plain else int(plain)
 
 

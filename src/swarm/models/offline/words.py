@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 
-STOPWORDS = frozenset(
-    """a an the this that these those i you he she it we they me him her us them my your his its our their mine yours is are was were be
-    been being am do does did doing have has had having will would shall should can could may might must to of in on at by for with from
-    about into over under out up down off as and or but if then than so not no nor too very just only own same s t don now please what
-    which who whom whose when where why how there here some any all each few more most other another such let get got give us want need
-    like could d ll m re ve doesn didn isn aren wasn won wouldn couldn shouldn yes ok okay hi hello hey thanks thank also again one
-    ones""".split()
+
+def vocabulary(text: str) -> frozenset[str]:
+    """A set of words, written as a text."""
+    return frozenset(text.split())
+
+
+STOPWORDS = vocabulary(
+    """
+    a an the this that these those i you he she it we they me him her us them my your his its our their mine yours is are was were
+    be been being am do does did doing have has had having will would shall should can could may might must to of in on at by for
+    with from about into over under out up down off as and or but if then than so not no nor too very just only own same s t don now
+    please what which who whom whose when where why how there here some any all each few more most other another such let get got
+    give us want need like could d ll m re ve doesn didn isn aren wasn won wouldn couldn shouldn yes ok okay hi hello hey thanks
+    thank also again one ones
+    """
 )
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -25,6 +33,12 @@ _QUESTION = re.compile(
 _TO_KNOW = re.compile(
     _LEAD
     + r"(?:why|when|who|what(?:'s| is| are| was| does| do| did| happens| if| kind of)|how (?:long|much|many|often|far|soon|old|big))\b",
+    re.I,
+)
+_SOMEBODY = re.compile(
+    r"\b(?:talk|speak|chat|connect|put|transfer|call|get|give|want|need|let|take over|escalate)\b.{0,40}"
+    r"\b(?:human|person|someone|somebody|anyone|anybody|agent|representative|rep|supervisor|manager|boss|staff|employee|operator|colleague)\b"
+    r"|\b(?:real|human) (?:person|agent|being)\b",
     re.I,
 )
 _HOW_TO = re.compile(r"\bhow (?:do|can|to|would|should|could) (?:i|we|you|one)\b", re.I)
@@ -44,9 +58,11 @@ _POINTING = re.compile(r"\b(?:it|that|this|them|these|those)\b", re.I)
 _THANKING = re.compile(r"\b(?:thanks|thank|great|helps|that'?s|bye|all|got it)\b", re.I)
 _DOING = re.compile(_LEAD + r"(?:then |so )?(?:do|go|look|check|send|cancel|change|book|order|find|make|take|try|buy)\b", re.I)
 
-_ACKNOWLEDGING = frozenset(
-    """ok okay yes no yeah yep nope sure right alright fine great cool nice got it i see understood good perfect thanks thank you hm hmm
-    well never mind please bye one wonderful let me think many very much so lot a""".split()
+_ACKNOWLEDGING = vocabulary(
+    """
+    hi hello hey hiya oh wow ah aha haha lol there morning evening afternoon ok okay yes no yeah yep nope sure right alright fine great cool nice got it i see understood good perfect thanks thank you hm
+    hmm well never mind please bye one wonderful let me think many very much so lot a
+    """
 )
 
 # Frequent words that hardly occur in English; enough to tell which language a whole sentence is in.
@@ -57,10 +73,12 @@ _LANGUAGES = {
     "italian": "ciao grazie vorrei bisogno aiuto una per il gli è come stai con buongiorno mio",
     "portuguese": "olá obrigado obrigada quero preciso ajuda uma para o os você é como está bom dia meu",
 }
-_LANGUAGE_WORDS = {language: frozenset(words.split()) for language, words in _LANGUAGES.items()}
-LANGUAGE_NAMES = frozenset(
-    """english spanish french german italian portuguese dutch polish russian chinese japanese korean arabic turkish greek hindi swedish
-    danish norwegian finnish czech hungarian hebrew""".split()
+_LANGUAGE_WORDS = {language: vocabulary(words) for language, words in _LANGUAGES.items()}
+LANGUAGE_NAMES = vocabulary(
+    """
+    english spanish french german italian portuguese dutch polish russian chinese japanese korean arabic turkish greek hindi swedish
+    danish norwegian finnish czech hungarian hebrew
+    """
 )
 
 _LANGUAGE_SHARE = 0.4
@@ -110,6 +128,11 @@ def points_back(text: str) -> bool:
     if len(stems(text)) > 3 or not _POINTING.search(text) or _THANKING.search(text):
         return False
     return bool(_WISH.search(text) or _DOING.search(text))
+
+
+def wants_somebody(text: str) -> bool:
+    """Whether the text asks for a person."""
+    return bool(_SOMEBODY.search(text))
 
 
 def wants_only_to_know(text: str) -> bool:
