@@ -79,6 +79,15 @@ def test_debug_prints_a_trace_through_redact(drive: Drive, capsys: pytest.Captur
     assert "hunter2" not in out
 
 
+def test_debug_logs_go_through_redact(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
+    """U01: arguments and results are logged at debug only."""
+    turns = [call("fail", {"secret": "hunter2"}), "done"]
+    with caplog.at_level(logging.DEBUG, logger="swarm"):
+        drive(Agent(functions=[fail]), "go", turns, swarm={"redact": lambda value: str(value).replace("hunter2", "***")})
+    assert "fail({'secret': '***'}) came to error" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
 def test_observers_see_every_event_and_cannot_break_a_run(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
     """U02"""
     seen: list[str] = []

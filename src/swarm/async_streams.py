@@ -45,6 +45,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         self._reader: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._done: Response | None = None
+        self._left: asyncio.Future[None] | None = None
 
     @property
     def response(self) -> Response | None:
@@ -72,15 +73,17 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
             return await step
         finally:
             self._reader = None
+            if self._left is not None and not self._left.done():
+                self._left.set_result(None)
 
     async def aclose(self) -> None:
         """End the run here. May be called twice, and from another task while an item is being read."""
         self._signal.cancel()
         reader = self._reader
         if reader is not None and reader is not asyncio.current_task():
+            self._left = asyncio.get_running_loop().create_future()
             reader.cancel()
-            while self._reader is not None:
-                await asyncio.sleep(0)
+            await self._left
             return
         with suppress(StopAsyncIteration, Cancelled):
             event = await (self._events.athrow(Cancelled()) if self._begun else self._events.__anext__())

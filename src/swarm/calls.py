@@ -200,6 +200,8 @@ def attempt(run: Run, call: Planned) -> Flow:
         run.begun.discard(call.id)
         return outcome
     run.finished[call.id] = outcome
+    if run.options.logs:
+        run.log("%s(%s) came to %s: %s", call.name, call.arguments, outcome.kind, outcome.text)
     if run.options.watched:
         yield from run.tell(ToolDone(run.agent.name, _record(run, call, outcome), tool_message(call.id, call.name, outcome.text)))
     return outcome
@@ -453,7 +455,7 @@ def switch(run: Run, call: Planned, outcome: Outcome, behind: int) -> Flow:
     if run.options.watched:
         yield from run.tell(HandedOff(run.agent.name, target.name, call.id))
     if run.options.logs:
-        logger.debug("handoff from %s to %s", run.agent.name, target.name)
+        run.log("handoff from %s to %s", run.agent.name, target.name)
     run.handed_by = (run.agent, call.name)
     run.agent, run.handoff, run.arrival = target, outcome.handoff, behind
     run.counts.handoffs += 1

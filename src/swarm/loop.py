@@ -17,7 +17,7 @@ from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnS
 from .handoffs import offered, table_of
 from .messages import assistant_message, open_calls, unique_ids
 from .request import request_for
-from .run import Run, RunInfo, logger
+from .run import Run, RunInfo
 
 
 def conversation(run: Run) -> Flow:
@@ -96,7 +96,7 @@ def speak(run: Run, tools: bool = True) -> Flow:
             yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
         yield from run.tell(MessageDone(agent.name, message))
     if run.options.logs:
-        logger.debug("%s answered: %s", agent.name, message)
+        run.log("%s answered: %s", agent.name, message)
     return message, reply.finish_reason
 
 

@@ -224,6 +224,11 @@ class Run:
             return (yield from self.through(effect))
         return (yield effect)
 
+    def log(self, text: str, *values: Any) -> None:
+        """Log at debug level, through `redact`. Arguments and results are logged nowhere else."""
+        redact = self.options.redact
+        logger.debug("%s", text % values if redact is None else redact(text % values))
+
     def through(self, effect: Any) -> Flow:
         """Pass an effect through the policies."""
         return through(effect, self.options.hooks, lambda inner: self.options.innermost(self, inner))
