@@ -6,6 +6,8 @@ from typing import Any
 
 from swarm import Agent, tool
 
+__all__ = ["about", "agent", "agents", "context_variables"]
+
 about = "An English agent that knows the weather and your account, and hands Spanish speakers over."
 context_variables: dict[str, Any] = {"name": "James", "user_id": 123}
 
@@ -34,3 +36,4 @@ def transfer_to_spanish_agent() -> Agent:
 
 spanish_agent = Agent(name="Spanish Agent", instructions="Hablas español y ninguna otra lengua.")
 agent = Agent(name="English Agent", instructions=instructions, functions=[get_weather, print_account_details, transfer_to_spanish_agent])
+agents = [agent, spanish_agent]

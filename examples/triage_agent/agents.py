@@ -24,11 +24,18 @@ def process_refund(item_id: str, reason: str = "NOT SPECIFIED") -> str:
 
 @tool(examples=["that is too expensive for me, can you make it cheaper?", "do I get a price reduction?"])
 def apply_discount() -> str:
-    """Give the customer a discount on the next order."""
-    return "A discount of 11 % is applied to the next order."
+    """Give the customer a discount."""
+    return "A discount of 11 % is applied."
 
 
-@tool(examples=["I'm looking for a birthday present", "how much is the blue bicycle?", "can I buy a second one?"])
+@tool(
+    examples=[
+        "I'm looking for a birthday present",
+        "how much is the blue bicycle?",
+        "what does a subscription cost?",
+        "can I buy a second one?",
+    ]
+)
 def transfer_to_sales() -> Agent:
     """Hand over to sales. For products, prices and buying something."""
     return sales_agent
@@ -40,7 +47,6 @@ def transfer_to_refunds() -> Agent:
     return refunds_agent
 
 
-@tool(examples=["I have a question about something else", "can somebody else help me with another matter?"])
 def transfer_back_to_triage() -> Agent:
     """Hand back to triage. For whatever is not handled by this agent."""
     return triage_agent
@@ -56,7 +62,9 @@ sales_agent = Agent(
     name="Sales Agent",
     description="Sells.",
     instructions="You are enthusiastic about what you sell. For anything other than buying, hand back to triage.",
-    functions=[transfer_back_to_triage],
+    functions=[
+        tool(transfer_back_to_triage, examples=["I need help with something that is not a sale", "take this back, I want a refund"])
+    ],
 )
 refunds_agent = Agent(
     name="Refunds Agent",
@@ -65,6 +73,10 @@ refunds_agent = Agent(
         "You help customers who want their money back. If the price was the reason, offer a discount first. If they insist, process the "
         "refund; ask for the item's id if you do not know it. For anything other than refunds, hand back to triage."
     ),
-    functions=[process_refund, apply_discount, transfer_back_to_triage],
+    functions=[
+        process_refund,
+        apply_discount,
+        tool(transfer_back_to_triage, examples=["I want to shop for another product", "what else do you sell?"]),
+    ],
 )
 agents = [triage_agent, sales_agent, refunds_agent]

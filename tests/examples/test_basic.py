@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from swarm import Swarm
 from swarm.models.scripted import ScriptedModel, call
 from tests.examples.talk import ROOT, script
 
@@ -20,7 +21,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def run_script(name: str, *turns: Any) -> tuple[str, ScriptedModel]:
         model = ScriptedModel(turns)
-        monkeypatch.setattr("swarm.core.default_client", lambda: model)
+        monkeypatch.setattr("swarm.Swarm", lambda: Swarm(model))
         runpy.run_path(str(ROOT / "examples" / "basic" / f"{name}.py"), run_name="__main__")
         model.assert_done()
         return capsys.readouterr().out, model

@@ -25,7 +25,7 @@ def test_the_triage_agents_and_their_functions() -> None:
 
 def test_the_functions_are_functions() -> None:
     assert process_refund("7") == process_refund(item_id="7", reason="NOT SPECIFIED") == "Item 7 is refunded. Reason: NOT SPECIFIED."
-    assert apply_discount() == "A discount of 11 % is applied to the next order."
+    assert apply_discount() == "A discount of 11 % is applied."
     assert json.loads(get_weather("Oslo")) == {"location": "Oslo", "temperature": "65", "time": "now"}
     assert send_email("a@example.com", "Rent", "Due.") == "The e-mail 'Rent' to a@example.com is sent."
 
