@@ -224,7 +224,7 @@ fail_async.__name__ = "fail"
 
 
 def test_the_events_are_equal_in_all_modes() -> None:
-    """U02: one script with a failure, an unknown tool, a handoff and parallel-free batches gives one sequence of events."""
+    """U02, D47: one script with a failure, an unknown tool, a handoff and parallel-free batches gives one sequence of events."""
     b = Agent(name="B")
     agent = Agent(name="A", functions=[fail], handoffs=[b])
     turns = [[call("fail", {"secret": "x"}), call("nowhere")], call("transfer_to_b"), Turn("three short words")]

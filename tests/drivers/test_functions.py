@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextvars
 import functools
@@ -10,12 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from swarm import Agent, AsyncSwarm, Response, Swarm, tool
+from swarm import Agent, AsyncSwarm, Handoff, Response, Swarm, tool
+from swarm.effects import CallTool, Sleep
 from swarm.models.scripted import ScriptedModel, call
 from tests.modes import Drive
 
@@ -330,3 +333,80 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     subprocess.run(
         [sys.executable, "-c", code], check=True, timeout=30, env={**os.environ, "PYTHONPATH": "src"}, cwd=Path(__file__).parents[2]
     )
+
+
+def test_handoffs_and_callbacks_run_where_the_loop_runs() -> None:
+    """D55"""
+    threads: list[threading.Thread] = []
+    other = Agent(name="Other")
+
+    def instructions() -> str:
+        threads.append(threading.current_thread())
+        return "Help."
+
+    def offered() -> bool:
+        threads.append(threading.current_thread())
+        return True
+
+    agent = Agent(instructions=instructions, handoffs=[Handoff(other, when=offered)])
+
+    async def main() -> None:
+        await AsyncSwarm(ScriptedModel([call("transfer_to_other"), "done"])).run(agent, "go")
+
+    asyncio.run(main())
+    assert threads == [threading.main_thread()] * 2
+
+
+def test_policies_wait_where_their_call_runs(drive: Drive) -> None:
+    """D50: in parallel mode a policy's Sleep holds up its own call only."""
+    order: list[str] = []
+
+    class Hesitate:
+        def tool(self, call: CallTool) -> Generator[Any, Any, Any]:
+            if call.tool.name == "slow":
+                yield Sleep(0.1)
+            return (yield call)
+
+    def slow() -> str:
+        order.append("slow")
+        return "slow"
+
+    def fast() -> str:
+        order.append("fast")
+        return "fast"
+
+    turns = [[call("slow"), call("fast")], "done"]
+    response = drive(Agent(functions=[slow, fast]), "go", turns, swarm={"parallel_tools": True, "policies": [Hesitate()]})
+    assert order == ["fast", "slow"]
+    assert [m["content"] for m in response.messages if m["role"] == "tool"] == ["slow", "fast"]
+
+
+def test_a_policy_leaves_a_pause_alone(drive: Drive) -> None:
+    """D42: a pause inside a call reaches a policy as an outcome, so try/except around the call does not meet it."""
+    failures: list[Exception] = []
+
+    class Careful:
+        def tool(self, call: CallTool) -> Generator[Any, Any, Any]:
+            try:
+                return (yield call)
+            except Exception as error:
+                failures.append(error)
+                raise
+
+    @tool(approval=True)
+    def pay() -> str:
+        return "paid"
+
+    inner = Agent(name="Inner", functions=[pay])
+    outer = Agent(name="Outer", functions=[inner.as_tool()])
+    response = drive(outer, "go", [call("inner", {"input": "x"}), call("pay")], swarm={"policies": [Careful()]})
+    assert response.stop_reason == "approval"
+    assert failures == []
+
+
+def test_nothing_but_try_finally_is_open_over_a_yield() -> None:
+    """D48: no task group, no time limit and no lock of the async driver stands around a yield."""
+    tree = ast.parse((Path(__file__).parents[2] / "src/swarm/drivers/aio.py").read_text(encoding="utf-8"))
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.AsyncWith | ast.With)]
+    assert around
+    assert [node.lineno for node in around for inner in ast.walk(node) if isinstance(inner, ast.Yield | ast.YieldFrom)] == []
