@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from swarm.commands.display import Lines
+from swarm.commands.display import Lines, call_text
 from swarm.events import PolicyActed
 from tests.commands.conftest import Commands
 from tests.loopback import Loopback, completion, json_answer
@@ -224,12 +224,20 @@ def test_control_characters_of_tools_and_models_do_nothing(swarm: Commands) -> N
         from swarm import Agent
         from swarm.models.scripted import ScriptedModel, call
         def page():
-            return "clear \x1b[2J\r\nand\ttab\x07"
+            return "clear \x1b[2J\r\nand\ttab\x07 \u202e"
         agent = Agent(client=ScriptedModel([call("page"), "back \x1b[1A up \x9b"]), functions=[page])
         """,
     )
     output = swarm("run", "evil:agent", "hi").stdout
-    assert lines(output) == ["  -> page()", "  <- clear ␛[2J", "     and\ttab␇", "Agent: back ␛[1A up �"]
+    assert lines(output) == ["  -> page()", "  <- clear ␛[2J", "     and\ttab␇ �", "Agent: back ␛[1A up �"]
+
+
+def test_debug_prints_a_trace_between_the_lines(shop: Commands) -> None:
+    """K16"""
+    lines_of_it = lines(shop("run", "shop:triage", "hello", "--debug").stdout)
+    assert "Turn 1: asking Triage" in lines_of_it[0]
+    assert lines_of_it[1] == "Triage: How can I help?"
+    assert "Reply of Triage" in lines_of_it[2]
 
 
 def test_an_agent_used_as_a_tool_is_shown_further_in(swarm: Commands) -> None:
@@ -260,3 +268,8 @@ def test_what_a_policy_did_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     display.event(PolicyActed("Agent", "Retry", "waited 2 s", "429"))
     display.event(PolicyActed("Agent", "Cache", "answered"))
     assert capsys.readouterr().out == "  * Retry waited 2 s 429\n  * Cache answered\n"
+
+
+def test_a_call_that_a_person_is_asked_to_approve_cannot_be_turned_round() -> None:
+    assert call_text("pay", {"to": "me \u202eeert\u2066", "note": "\x1b[2K\x9b"}) == 'pay(to="me �eert�", note="\\u001b[2K�")'
+    assert call_text("pay", "\x1b{broken") == "pay(␛{broken)"

@@ -64,9 +64,9 @@ def test_context_that_json_cannot_hold_is_shown_all_the_same(capsys: pytest.Capt
 
 
 def test_agent_shows_who_is_active_and_its_tools(session: Session) -> None:
-    assert session.do("/agent") == "Triage (gpt-4o)\n  to_sales() Hand over to sales.\n"
+    assert session.do("/agent") == "Triage\n  to_sales() Hand over to sales.\n"
     session.say("hello", "buy")
-    assert session.do("/agent") == "Sales (gpt-4o)\n  remember() Remember.\n"
+    assert session.do("/agent") == "Sales\n  remember() Remember.\n"
 
 
 def test_reset_begins_anew(capsys: pytest.CaptureFixture[str], swarm: Commands) -> None:

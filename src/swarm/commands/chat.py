@@ -34,6 +34,6 @@ def chat(
     """
     with reporting(debug), displaying(as_json) as display:
         agent, others = load_target(target)
-        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns, debug), known=others)
+        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns), known=others)
         display.note(about_model(conversation.client, agent, model))
         Talk(conversation, display, debug).hold(say or ())

@@ -27,7 +27,7 @@ class Conversation:
         client: who is asked for agents that have no client of their own; None is what the environment names.
         agent: who begins.
         context_variables: what the conversation begins with; copied.
-        options: further arguments of every run: `model_override`, `max_turns`, `debug`.
+        options: further arguments of every run: `model_override`, `max_turns`.
         known: more agents that a saved conversation may name.
 
     Attributes:

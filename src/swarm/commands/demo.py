@@ -44,7 +44,7 @@ def demo(
         module = gallery.load(name)
         at_hand = model or base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
         client = client_for(offline or not at_hand, base_url)
-        options = run_options(model, max_turns, debug)
+        options = run_options(model, max_turns)
         conversation = Conversation(client, module.agent, module.context_variables, options, agents_in(module).values())
         display.note(f"{name}: {module.about}")
         display.note(about_model(conversation.client, module.agent, model))

@@ -1,7 +1,7 @@
 """What a conversation looks like: lines for a person, or JSON for a program. Both read the same events.
 
-Texts of models and tools are printed as they are: never as markup, and with control characters made visible, so that no tool's result can
-move the cursor or forge a line.
+Texts of models and tools are printed as they are: never as markup, and with control characters made visible, so that none can move the
+cursor, forge a line, or turn round the call that a person is asked to approve (the bidirectional controls of Unicode, UAX #9).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from ..events import (
 )
 from ..types import Response, ToolCall
 
-_VISIBLE = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | dict.fromkeys(range(127, 160), 0xFFFD)
+_PICTURES = {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
+_VISIBLE = _PICTURES | dict.fromkeys([*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _EXPLAINED = ("complete", "stopped", "approval", "max_turns", "loop", "error")
 
 
@@ -235,9 +236,9 @@ def _visible(text: str) -> str:
 def call_text(name: str, arguments: Any) -> str:
     """A call as it would be written in Python; arguments that could not be read as they came."""
     if not isinstance(arguments, dict):
-        return f"{name}({arguments or ''})"
+        return _visible(f"{name}({arguments or ''})")
     pairs: dict[str, Any] = arguments  # type: ignore[assignment]
-    return f"{name}({', '.join(f'{key}={_json(value)}' for key, value in pairs.items())})"
+    return _visible(f"{name}({', '.join(f'{key}={_json(value)}' for key, value in pairs.items())})")
 
 
 def _json(value: Any) -> str:

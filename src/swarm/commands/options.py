@@ -58,9 +58,9 @@ def client_for(offline: bool, base_url: str | None) -> Any:
     return None
 
 
-def run_options(model: str | None, max_turns: int | None, debug: bool) -> dict[str, Any]:
+def run_options(model: str | None, max_turns: int | None) -> dict[str, Any]:
     """The arguments that every run gets."""
-    return {"model_override": model, "max_turns": max_turns, "debug": debug}
+    return {"model_override": model, "max_turns": max_turns}
 
 
 def about_model(client: Any, agent: Agent, model: str | None) -> str:

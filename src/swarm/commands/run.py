@@ -37,5 +37,5 @@ def run(
     with reporting(debug), displaying(as_json) as display:
         agent, others = load_target(target)
         said = only_text(text)
-        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns, debug), known=others)
+        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns), known=others)
         Talk(conversation, display, debug).once(said)

@@ -70,7 +70,7 @@ class Slash:
 
     def _agent(self, _: str) -> None:
         agent = self._conversation.agent
-        self._display.note(f"{agent.name} ({agent.model})")
+        self._display.note(agent.name)
         for tool in table_of(agent).tools.values():
             function: dict[str, Any] = tool.wire["function"]
             parameters = ", ".join(function["parameters"].get("properties", {}))

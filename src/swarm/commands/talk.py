@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from ..debug import trace
+from ..events import Event
 from ..types import Pending, Refuse
 from .conversation import Conversation
 from .display import Display, Json, Lines, call_text
@@ -42,7 +44,7 @@ class Talk:
     Args:
         conversation: who talks.
         display: where it is shown.
-        debug: whether an error is shown with its traceback.
+        debug: whether a trace of every run is shown, and the traceback of an error.
     """
 
     def __init__(self, conversation: Conversation, display: Display, debug: bool = False) -> None:
@@ -85,7 +87,7 @@ class Talk:
     def _say(self, text: str) -> int:
         """Say something and show what comes of it. Returns an exit code: 0 if that went well, 1 if it failed, 130 if it was stopped."""
         try:
-            response = self._conversation.reply(text, self._display.event, self._decide)
+            response = self._conversation.reply(text, self._show, self._decide)
         except BrokenPipeError:  # whoever read the output is gone
             raise
         except Exception as error:
@@ -98,6 +100,11 @@ class Talk:
             return 1
         self._display.ended(response)
         return _STOPPED if response is None or response.stop_reason == "cancelled" else 0
+
+    def _show(self, event: Event) -> None:
+        self._display.event(event)
+        if self._debug:  # here and not by the run, so that it comes between the lines
+            trace(event, None)
 
     def _typed(self) -> Iterator[str]:
         with suppress(ImportError):  # not on every system
