@@ -258,6 +258,7 @@ def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
         refusal = yield from run.through(HandOff(run.agent, target, call.id, RunInfo(run, call.id)))
         if isinstance(refusal, Agent):
             outcome.agent = refusal
+            outcome.text = message_for(refusal) if outcome.text == message_for(target) else outcome.text
             return
     else:
         return

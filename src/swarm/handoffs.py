@@ -80,6 +80,9 @@ def transfer_tool(handoff: Handoff, taken: dict[str, Tool]) -> Tool:
     name = handoff.name or _unique(transfer_name(target.name), taken)
     if name in taken:
         raise AgentError(f"two tools are called {name!r}; give this handoff another: Handoff(..., name={name + '_2'!r})")
+    for callback in (handoff.when, handoff.history_filter):
+        if callback is not None:
+            callback_parameters(callback, CALLBACK_NAMES)
 
     def transfer() -> Agent:
         return target
