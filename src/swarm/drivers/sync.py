@@ -272,7 +272,6 @@ def settled(value: Any) -> Any:
 
 def opened(chunks: Any) -> Iterator[Any]:
     """What a model's `stream` returned, sync or async, to be read from sync code."""
-    """What a model's `stream` returned, sync or async, to be read from sync code."""
     chunks = settled(chunks)
     if hasattr(chunks, "__anext__") or hasattr(chunks, "__aiter__"):
         from .background import SyncIterator
