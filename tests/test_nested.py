@@ -76,3 +76,15 @@ def test_an_inner_run_that_fails_is_told_to_the_outer_model(drive: Drive) -> Non
     response = drive(outer, "go", [call("inner", {"input": "x"}), Turn(error=RateLimitError("429: slow down")), "sorry"])
     assert response.messages[1]["content"].startswith("Error: RateLimitError: 429: slow down")
     assert response.text == "sorry"
+
+
+def test_a_nested_event_as_json(drive: Drive) -> None:
+    outer = Agent(name="Outer", functions=[Agent(name="Inner").as_tool()])
+    events = drive.events(outer, "go", [call("inner", {"input": "x"}), "inner text", "outer text"])
+    told = next(e for e in events if isinstance(e, Nested)).as_dict()
+    assert told == {
+        "event": "Nested",
+        "agent": "Inner",
+        "call_id": "call_1_1",
+        "inner": {"event": "TurnStarted", "agent": "Inner", "turn": 1},
+    }

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_jsonable_python
+
 if TYPE_CHECKING:
     from .types import Pending, Response, ToolCall
 
@@ -155,6 +157,10 @@ class Nested(Event):
         self.call_id = call_id
         self.event = event
 
+    def as_dict(self) -> dict[str, Any]:
+        """The event inside stands under "inner"."""
+        return {"event": "Nested", "agent": self.agent, "call_id": self.call_id, "inner": self.event.as_dict()}
+
 
 class Done(Event):
     """The last event: the run is over, and this is its response."""
@@ -164,6 +170,12 @@ class Done(Event):
     def __init__(self, agent: str, response: Response) -> None:
         self.agent = agent
         self.response = response
+
+    def as_dict(self) -> dict[str, Any]:
+        """The response in short: why it ended, its text, usage and messages."""
+        response = self.response
+        told = {"agent": self.agent, "stop_reason": response.stop_reason, "text": response.text}
+        return {"event": "Done", **told, "usage": response.usage.as_dict(), "messages": _plain(response.messages)}
 
 
 def nested(path: tuple[str, ...], event: Event) -> Event:
@@ -209,12 +221,4 @@ def _fields(kind: type[Event]) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Event) or hasattr(value, "as_dict"):
-        return value.as_dict()
-    if isinstance(value, list):
-        return [_plain(item) for item in value]  # type: ignore[misc]
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}  # type: ignore[misc]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
+    return to_jsonable_python(value, fallback=lambda other: other.as_dict() if hasattr(other, "as_dict") else str(other))

@@ -180,28 +180,13 @@ class Json:
     def event(self, event: Event) -> None:
         """Write an event; the last of a run has its response in short."""
         if isinstance(event, Done):
-            self._finish(event.response)
-        else:
-            self._write(_told(event))
+            self._done = event.response
+        self._write(event.as_dict())
 
     def ended(self, response: Response | None) -> None:
         """Write how the run ended, if no event has said so: one that was stopped, or failed."""
         if response is not None and response is not self._done:
-            self._finish(response)
-
-    def _finish(self, response: Response) -> None:
-        self._done = response
-        agent = response.agent.name if response.agent is not None else None
-        self._write(
-            {
-                "event": "Done",
-                "agent": agent,
-                "stop_reason": response.stop_reason,
-                "text": response.text,
-                "usage": response.usage.as_dict(),
-                "messages": response.messages,
-            }
-        )
+            self.event(Done(response.agent.name if response.agent is not None else "", response))
 
     def _write(self, event: dict[str, Any]) -> None:
         print(_json(event), file=self._out, flush=True)
@@ -216,17 +201,6 @@ class Json:
     def error(self, text: str) -> None:
         """A line on standard error."""
         self.note(f"Error: {text}")
-
-
-def _told(event: Event) -> dict[str, Any]:
-    """An event as JSON; arguments as they are and not as text, an event inside another under a name of its own."""
-    match event:
-        case Nested():
-            return {"event": "Nested", "agent": event.agent, "call_id": event.call_id, "inner": _told(event.event)}
-        case ToolStarted():
-            return {**event.as_dict(), "arguments": event.arguments}
-        case _:
-            return event.as_dict()
 
 
 def _visible(text: str) -> str:
