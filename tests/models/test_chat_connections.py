@@ -176,6 +176,29 @@ def test_a_call_leaves_no_reference_cycle(serve: Any, script: Answer) -> None:
         gc.garbage.clear()
 
 
+def test_a_client_in_a_reference_cycle_is_closed_by_the_collector(serve: Any) -> None:
+    """D29: in whatever order the collector takes its parts, in a loop that runs and in one that is between two runs."""
+    server = serve(json_answer(completion()))
+
+    async def used() -> None:
+        client: Any = ChatClient(server.url, KEY)
+        client.itself = client
+        await client.acomplete(call())
+
+    async def in_one_run() -> None:
+        await used()
+        gc.collect()
+        await asyncio.to_thread(server.wait_until, lambda: server.open_connections == 0)
+
+    with asyncio.Runner() as runner:
+        runner.run(in_one_run())
+        runner.run(used())
+        gc.collect()
+        runner.run(asyncio.sleep(0))
+        server.wait_until(lambda: server.open_connections == 0)
+    assert server.connections == 2
+
+
 class Crowd:
     """A script that notes how many requests are being answered at once."""
 

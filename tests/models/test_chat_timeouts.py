@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from swarm.errors import ModelTimeout
-from swarm.models.chat import ChatClient
-from swarm.models.failures import Timeout
+from swarm.models.chat import ChatClient, Timeout
 from tests.loopback import HANG, WAIT, Answer, completion, json_answer, sse, text_chunks
 from tests.models.conftest import Ask, call
 

@@ -2,7 +2,7 @@
 
 The official client validates every message of a history against every type of a union, so a call costs ten times its transport, and a
 long conversation hundreds. This one reads JSON once. The transports are aiohttp and urllib3, imported at the first call; the pieces are:
-`endpoint` (where and with what), `transport_sync` and `transport_async`, `sse` and `chunks` (streams), `failures` (errors).
+`endpoint` (where and with what), `timeouts`, `transport_sync` and `transport_async`, `sse` and `chunks` (streams), `failures` (errors).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ..errors import HistoryError, ModelError
 from ..messages import read_reply
 from .chunks import ChunkReader, whole_as_chunk
 from .endpoint import Endpoint
-from .failures import Timeout, identified, no_answer_in_time, read_object, refused
+from .failures import identified, no_answer_in_time, read_object, refused
 from .record import Chunks, Record
+from .timeouts import Timeout
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .transport_sync import SyncAnswer, SyncTransport
 
     Answer: TypeAlias = AsyncAnswer | SyncAnswer
+
+__all__ = ["ChatClient", "Timeout"]
 
 USUAL_TIMEOUT = Timeout()
 

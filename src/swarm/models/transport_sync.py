@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .endpoint import Endpoint
-from .failures import DRAIN, KEEP_ALIVE, Header, Timeout, connection_lost, no_answer_in_time, no_connection
+from .failures import Header, connection_lost, no_answer_in_time, no_connection
+from .timeouts import DRAIN, KEEP_ALIVE, Timeout
 
 if TYPE_CHECKING:
     from socket import socket
