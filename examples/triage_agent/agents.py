@@ -33,6 +33,7 @@ def apply_discount() -> str:
         "I'm looking for a birthday present",
         "how much is the blue bicycle?",
         "what does a subscription cost?",
+        "do you have this lamp in stock?",
         "can I buy a second one?",
     ]
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.examples.talk import ROOT, environment
 
 READMES = sorted((ROOT / "examples").rglob("README.md"))
-_BLOCK = re.compile(r"^```(console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(console|python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COLOURS = re.compile(r"\x1b\[\d*m")
 # The command `swarm` of this checkout, whether or not it is installed.
 _SWARM = 'swarm() { python -m swarm.cli "$@"; }\n'

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from examples.routines import step3_handoffs
 from tests.examples.readmes import READMES, as_it_is, blocks, commands, run
 from tests.examples.talk import ROOT
 from tests.loopback import Answer, Loopback, Request, completion, json_answer, sse, text_chunks
@@ -50,3 +51,13 @@ def test_a_command_for_a_real_model_reaches_it(readme: Path, number: int) -> Non
     models = {request.json["model"] for request in server.requests}
     keys = {request.headers.get("authorization") for request in server.requests}
     assert (models, keys) == ({"llama3.1"}, {None}) if LOCAL in block else ({"gpt-4o"}, {"Bearer sk-..."})
+
+
+def test_the_python_in_the_readme_on_routines_runs() -> None:
+    """K13, K14"""
+    [snippet] = blocks(ROOT / "examples" / "routines" / "README.md", "python")
+    names = dict(vars(step3_handoffs))
+    triage = eval(snippet.split("\n\n\n")[0], names)
+    exec(snippet, names)
+    assert [handoff.message for handoff in triage.handoffs] == [names["transfer_to_sales_agent"]().value]
+    assert names["transfer_to_sales_agent"]().agent is step3_handoffs.sales_agent

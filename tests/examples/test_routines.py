@@ -219,7 +219,7 @@ def test_the_loop_by_hand_over_the_model_that_swarm_model_names(monkeypatch: pyt
 
 @pytest.mark.parametrize("loop", [(), ("by-hand",)])
 def test_the_shop_offline_from_the_question_to_the_human(loop: tuple[str, ...]) -> None:
-    said = "I want to buy the Rocket Skates\n300\ny\nI want to talk to a human\n"
+    said = "I want to order the Rocket Skates\n300\ny\nI want to talk to a human\n"
     done = script("-m", "examples.routines.acme", *loop, said=said)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Price: $300" in done.stdout
