@@ -12,7 +12,6 @@ from .context import copied
 from .debug import trace
 from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
 from .events import Event
-from .limits import Limits
 from .lowlevel import LowLevel, OverriddenModel, overridden
 from .messages import repaired
 from .models.default import default_client
@@ -25,7 +24,6 @@ logger.addHandler(logging.NullHandler())
 
 Observer = Callable[[Event], Any]
 INFINITE = float("inf")
-_USUAL: dict[str, Any] = {"max_turns": INFINITE, "timeout": None, "limits": None, "execute_tools": True}
 
 
 class Base:
@@ -98,16 +96,15 @@ class Base:
     def _options(self, agent: Agent, **given: Any) -> Options:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
             raise TypeError(f"agent must be an Agent, not {type(agent).__name__}")
-        given = {**_USUAL, **given}
-        max_turns, timeout = given["max_turns"], given["timeout"]
+        max_turns, timeout = given.get("max_turns"), given.get("timeout")
         if max_turns is None:
             given["max_turns"] = INFINITE
         elif max_turns < 0:
             raise ValueError(f"max_turns={max_turns!r} must not be negative; 0 asks no model, leave it out for no limit")
         if timeout is not None and timeout <= 0:
             raise ValueError(f"timeout={timeout!r} must be above zero seconds; leave it out for no limit")
-        given["limits"] = given["limits"] or Limits()
-        given["watched"] = given.get("watched", False) or bool(self._observers)
+        if self._observers:
+            given["watched"] = True
         return Options(
             client=self._client if agent.client is not None else self.client,
             default_client=lambda: self.client,

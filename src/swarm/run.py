@@ -74,28 +74,46 @@ class Options:
         "watched",
     )
 
-    client: Any
-    default_client: Callable[[], Any]
-    default_model: str | None
-    execute_tools: bool
-    hooks: Hooks
-    innermost: Callable[[Run, Any], Flow]
-    limits: Limits
-    logs: bool
-    max_turns: float
-    model_override: str | None
-    overrides: dict[str, Any]
-    parallel_tools: bool | int
-    profile: Profile | str | None
-    raise_errors: bool
-    redact: Callable[[Any], Any] | None
-    stream: bool
-    timeout: float | None
-    watched: bool
-
-    def __init__(self, **values: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, values[name])
+    def __init__(
+        self,
+        *,
+        client: Any,
+        default_client: Callable[[], Any],
+        default_model: str | None,
+        hooks: Hooks,
+        innermost: Callable[[Run, Any], Flow],
+        logs: bool,
+        overrides: dict[str, Any],
+        parallel_tools: bool | int,
+        profile: Profile | str | None,
+        raise_errors: bool,
+        redact: Callable[[Any], Any] | None,
+        execute_tools: bool = True,
+        limits: Limits | None = None,
+        max_turns: float = float("inf"),
+        model_override: str | None = None,
+        stream: bool = False,
+        timeout: float | None = None,
+        watched: bool = False,
+    ) -> None:
+        self.client = client
+        self.default_client = default_client
+        self.default_model = default_model
+        self.hooks = hooks
+        self.innermost = innermost
+        self.logs = logs
+        self.overrides = overrides
+        self.parallel_tools = parallel_tools
+        self.profile = profile
+        self.raise_errors = raise_errors
+        self.redact = redact
+        self.execute_tools = execute_tools
+        self.limits = limits or Limits()
+        self.max_turns = max_turns
+        self.model_override = model_override
+        self.stream = stream
+        self.timeout = timeout
+        self.watched = watched
 
 
 class Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import AgentError
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .run import Run
     from .state import State
     from .tools import Tool
+
+SHARE_AGENTS = "agents are shared"
+"""A key in the memo of a deep copy: Agents are not copied then."""
 
 AgentFunction: TypeAlias = Callable[..., Any]
 """A function that a model may call: returns a str, an Agent (a handoff), a Result, or any value that has a text form."""
@@ -107,6 +110,9 @@ class Agent(BaseModel):
 
         return agent_tool(self, name, description)
 
+    def __deepcopy__(self, memo: dict[Any, Any] | None = None) -> Agent:
+        return self if memo and SHARE_AGENTS in memo else super().__deepcopy__(memo)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r})"
 
@@ -200,7 +206,7 @@ class _Plain:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if not name.startswith("_")}
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.as_dict() == other.as_dict()
@@ -337,7 +343,7 @@ class Refuse(_Plain):
         self.reason = reason
 
 
-class Response(BaseModel):
+class Response(_Plain):
     """What a run came to.
 
     Attributes:
@@ -352,17 +358,28 @@ class Response(BaseModel):
         output: the value of `Result(stop=True)`, else None.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    __slots__ = ("messages", "agent", "context_variables", "usage", "stop_reason", "calls", "pending", "output", "_run")
 
-    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    agent: Agent | None = None
-    context_variables: dict[str, Any] = Field(default_factory=dict)
-    usage: Usage = Field(default_factory=Usage)
-    stop_reason: str = "complete"
-    calls: list[ToolCall] = Field(default_factory=list[ToolCall])
-    pending: list[Pending] = Field(default_factory=list[Pending])
-    output: Any = None
-    _run: Run | None = PrivateAttr(default=None)
+    def __init__(
+        self,
+        messages: list[dict[str, Any]] | None = None,
+        agent: Agent | None = None,
+        context_variables: dict[str, Any] | None = None,
+        usage: Usage | None = None,
+        stop_reason: str = "complete",
+        calls: list[ToolCall] | None = None,
+        pending: list[Pending] | None = None,
+        output: Any = None,
+    ) -> None:
+        self.messages = messages if messages is not None else []
+        self.agent = agent
+        self.context_variables = context_variables if context_variables is not None else {}
+        self.usage = usage if usage is not None else Usage()
+        self.stop_reason = stop_reason
+        self.calls = calls if calls is not None else []
+        self.pending = pending if pending is not None else []
+        self.output = output
+        self._run: Run | None = None
 
     @property
     def text(self) -> str:
@@ -378,6 +395,10 @@ class Response(BaseModel):
     def handoffs(self) -> list[tuple[str, str]]:
         """Who handed over to whom, in order, by name."""
         return [(call.agent, call.handoff_to) for call in self.calls if call.handoff_to is not None]
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """For pickle and copies: without what `state()` is made from, which holds clients and locks."""
+        return None, {**self.as_dict(), "_run": None}
 
     def state(self) -> State:
         """The run as plain JSON, to go on later or elsewhere: `Swarm().resume(load_state(data, agents=[...]))`.
