@@ -5,25 +5,25 @@ from __future__ import annotations
 import copy
 from typing import Any, cast
 
-from .types import Agent
+from .types import SHARE_AGENTS, Agent
 
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
 
 
-def copied(value: Any, memo: dict[int, Any] | None = None) -> Any:
+def copied(value: Any, memo: dict[Any, Any] | None = None) -> Any:
     """A deep copy, value by value, so that what cannot be copied is shared and the rest is not.
 
-    One memo serves all values, so two names for one list stay two names for one list. Agents and callables are shared, and so is a
-    leaf whose copy fails: a lock, a connection, an open file.
+    One memo serves all values, so two names for one list stay two names for one list, also inside objects. Agents and callables are
+    shared, and so is a leaf whose copy fails: a lock, a connection, an open file.
 
     Args:
         value: what to copy.
         memo: copies made so far, by the id of the original, in the form of `copy.deepcopy`.
     """
-    kind: Any = type(value)
+    kind = cast("Any", type(value))
     if kind in _ATOMS:
         return value
-    memo = {} if memo is None else memo
+    memo = {SHARE_AGENTS: True} if memo is None else memo
     if id(value) in memo:
         return memo[id(value)]
     made: Any
@@ -35,13 +35,16 @@ def copied(value: Any, memo: dict[int, Any] | None = None) -> Any:
         made = memo[id(value)] = []
         made.extend(copied(item, memo) for item in cast("list[Any]", value))
     elif kind in (tuple, set, frozenset):
-        made = kind(copied(item, memo) for item in value)
+        made = cast("Any", kind(copied(item, memo) for item in value))
     elif callable(value) or isinstance(value, Agent):
         return value
     else:
+        known = len(memo)
         try:
-            made = copy.deepcopy(value, dict(memo))
+            made = copy.deepcopy(value, memo)
         except Exception:
+            while len(memo) > known:  # half-made copies
+                memo.popitem()
             return value
     memo[id(value)] = made
     return made

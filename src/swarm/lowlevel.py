@@ -148,9 +148,11 @@ class OverriddenModel:
 
     def _answer(self, call: CallModel, stream: bool) -> Any:
         assert call.run is not None
-        run = call.run.run
+        run, agent = call.run.run, call.agent
+        if agent.tool_choice is not None and "tool_choice" not in call.request:
+            agent = agent.copy(tool_choice=None)  # sent already; the step by itself does not know
         return self._ask(
-            agent=call.agent,
+            agent=agent,
             history=list(run.history),
             context_variables=run.context,
             model_override=run.options.model_override,

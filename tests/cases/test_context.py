@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import pickle
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -250,6 +251,49 @@ def test_values_of_every_kind(drive: Drive) -> None:
     assert response.context_variables["wallet"].coins == [1, 2]
 
 
+class Row:
+    """An object that can be copied and holds what others hold too."""
+
+    def __init__(self, shared: list[int], agent: Agent) -> None:
+        self.shared = shared
+        self.agent = agent
+
+
+def test_what_objects_share_stays_shared_and_agents_are_not_copied(drive: Drive) -> None:
+    """D17, D19"""
+    target, shared = Agent(name="Target"), [1]
+    variables = {"one": Row(shared, target), "two": Row(shared, target), "three": OrderedDict(shared=shared, agent=target)}
+
+    def go(context_variables: dict[str, Any]) -> Agent:
+        one, two, three = context_variables["one"], context_variables["two"], context_variables["three"]
+        assert one.shared is two.shared is three["shared"]
+        assert one.agent is two.agent is three["agent"]
+        one.shared.append(2)
+        return one.agent
+
+    response = drive(Agent(functions=[go]), HI, [call("go"), "ok"], context_variables=variables)
+    assert response.agent is target
+    assert shared == [1]
+    assert copy.deepcopy(target) is not target
+
+
+def test_a_half_made_copy_is_not_used(drive: Drive) -> None:
+    """D17: one object cannot be copied; what it holds is still copied where it stands by itself."""
+    inner = Wallet()
+    connection = Connection()
+    connection.wallet = inner  # type: ignore[attr-defined]
+
+    def look(context_variables: dict[str, Any]) -> str:
+        context_variables["wallet"].coins.append(2)
+        return str(context_variables["connection"] is connection)
+
+    variables = {"connection": connection, "wallet": inner}
+    response = drive(Agent(functions=[look]), HI, [call("look"), "ok"], context_variables=variables)
+    assert tool_texts(response) == ["True"]
+    assert inner.coins == [1]
+    assert response.context_variables["wallet"].coins == [1, 2]
+
+
 def test_variables_never_reach_the_model(drive: Drive) -> None:
     """K06"""
     secret = "s3cr3t"
@@ -281,3 +325,15 @@ def test_the_run_of_a_swarm_in_a_tool_of_another(drive: Drive) -> None:
     response = drive(Agent(functions=[research]), HI, [call("research", {"topic": "bees"}), "ok"], context_variables={"n": 5})
     assert tool_texts(response) == ["all about bees"]
     assert response.context_variables == {"n": 5}
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda response: pickle.loads(pickle.dumps(response))])
+def test_a_response_can_be_copied_and_pickled(drive: Drive, duplicate: Any) -> None:
+    """K03: it holds no client and no lock, whatever the client was."""
+    model = ScriptedModel([call("fine"), "ok"])
+    model.lock = threading.Lock()  # type: ignore[attr-defined]
+    response = drive(Agent(functions=[fine]), HI, model, context_variables={"a": [1]})
+    other = duplicate(response)
+    assert (other.text, other.messages, other.context_variables) == ("ok", response.messages, {"a": [1]})
+    assert other.agent.name == "Agent"
+    assert (other.usage, other.calls, other.stop_reason) == (response.usage, response.calls, "complete")

@@ -308,6 +308,37 @@ def test_a_stream_that_can_be_read_in_both_ways(awaited: bool) -> None:
         assert Drive(mode)(Agent(), HI, client).text == "Hello"
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_whole_answer_to_a_request_for_a_stream(shape: str, is_async: bool) -> None:
+    """P12: mocks and small servers do not look at `stream`."""
+    made = call("ping", id="c1")
+    bodies = [
+        completion({"role": "assistant", "content": "I ping.", "tool_calls": [made]}, "tool_calls"),
+        completion({"role": "assistant", "content": "ok"}),
+    ]
+    for mode in ("sync-stream", "async-stream"):
+        client = mock_client(*bodies, shape=shape)
+        if is_async:
+            client.chat.completions.create = AsyncMock(side_effect=client.chat.completions.create)
+        response = Drive(mode)(Agent(functions=[ping]), HI, client)
+        assert outline(response) == [("assistant", "Agent", "I ping."), ("tool", "ping", "pong"), ("assistant", "Agent", "ok")]
+
+
+def test_an_object_with_a_model_dump_of_its_own(drive: Drive) -> None:
+    """P12"""
+
+    class Own:
+        def __init__(self, body: dict[str, Any]) -> None:
+            self._body = body
+
+        def model_dump(self) -> dict[str, Any]:
+            return self._body
+
+    body = chunk({"role": "assistant", "content": "hi"}, "stop") if drive.streams else completion({"role": "assistant", "content": "hi"})
+    assert drive(Agent(), HI, OneAnswer(Own(body))).text == "hi"
+
+
 def test_a_wrapped_create_sees_the_call(drive: Drive) -> None:
     """D31: instrumentation that is put on after the Swarm was made is called too."""
     client = ForeignClient(["hello"])

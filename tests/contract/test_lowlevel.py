@@ -194,6 +194,22 @@ def test_a_subclass_may_say_what_a_result_means() -> None:
     assert response.messages[1]["content"] == "QUIET"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_forcing_tool_choice_is_sent_once_by_an_overridden_step_too(stream: bool) -> None:
+    """D7, D25: else it would never end."""
+    model = ScriptedModel([call("other_one"), call("other_one"), "ok"])
+
+    def other_one() -> str:
+        return "1"
+
+    agent = Agent(functions=[other_one], tool_choice="required")
+    run = Counting(model).run(agent, HI, stream=stream)
+    response = list(run)[-1]["response"] if stream else run  # type: ignore[call-overload]
+    assert response.text == "ok"
+    assert [request.get("tool_choice") for request in model.requests] == ["required", None, None]
+    assert agent.tool_choice == "required"
+
+
 def test_a_stream_of_an_overridden_step_is_closed_with_the_run() -> None:
     """D13, D25"""
 

@@ -43,7 +43,7 @@ def model_for(client: Any) -> Any:
     Raises:
         ConfigError: it has neither `complete` and `stream` nor `chat.completions.create`.
     """
-    kind: Any = type(client)
+    kind = cast("Any", type(client))
     if hasattr(kind, "complete") and hasattr(kind, "stream"):
         return client
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
@@ -76,7 +76,7 @@ class ForeignClient:
 
     def __init__(self, client: Any, create: Any) -> None:
         self._create = create
-        kind: Any = type(client)
+        kind = cast("Any", type(client))
         self.blocking = not (iscoroutinefunction(unwrap(create)) or kind.__name__.startswith("Async"))
 
     def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
@@ -113,9 +113,14 @@ class ForeignClient:
 
 
 def _chunks(answer: Any, awaited: bool) -> Any:
-    """The stream as one of ours. Some can be read in both ways (a mock, a wrapper for many providers): then as it was asked for."""
-    whole: Any = answer  # an answer that is no stream
-    is_sync = hasattr(answer, "__iter__") and not isinstance(whole, dict | str)
+    """The stream as one of ours; an answer that came whole is a stream of one chunk.
+
+    Some can be read in both ways (a mock, a wrapper for many providers): then as it was asked for.
+    """
+    whole: Any = answer
+    if isinstance(whole, dict) or isinstance(getattr(answer, "choices", None), list):
+        return Chunks([answer])
+    is_sync = hasattr(answer, "__iter__") and not isinstance(whole, str)
     if hasattr(answer, "__aiter__") and (awaited or not is_sync):
         return AsyncChunks(answer)
     if is_sync:
@@ -208,7 +213,7 @@ def as_dict(answer: Any) -> dict[str, Any]:
     if isinstance(answer, dict):
         return cast("dict[str, Any]", answer)
     if _is_model(answer):
-        return answer.model_dump(exclude_unset=True, warnings=False)
+        return _dumped(answer)
     plain: dict[str, Any] = _known(answer, {"id": str, "model": str})
     usage = getattr(answer, "usage", None)
     if usage is not None and not isinstance(usage, dict):
@@ -219,8 +224,15 @@ def as_dict(answer: Any) -> dict[str, Any]:
     return plain | _error(answer)
 
 
+def _dumped(model: Any) -> dict[str, Any]:
+    try:
+        return model.model_dump(exclude_unset=True, warnings=False)
+    except TypeError:  # no pydantic object, though it looks like one
+        return model.model_dump()
+
+
 def _is_model(value: Any) -> bool:
-    kind: Any = type(value)
+    kind = cast("Any", type(value))
     return hasattr(kind, "model_dump")  # asked of the class, since a mock has every attribute
 
 
@@ -246,7 +258,7 @@ def _message(message: Any) -> dict[str, Any]:
     if isinstance(message, dict):
         return cast("dict[str, Any]", message)
     if _is_model(message):
-        return message.model_dump(exclude_unset=True, warnings=False)
+        return _dumped(message)
     plain = {**_extras(message), **_known(message, {"role": str, "content": str | list, "refusal": str})}
     calls = getattr(message, "tool_calls", None)
     if isinstance(calls, list | tuple):
@@ -265,7 +277,7 @@ def _call(call: Any) -> dict[str, Any]:
     if isinstance(call, dict):
         return cast("dict[str, Any]", call)
     if _is_model(call):
-        return call.model_dump(exclude_unset=True, warnings=False)
+        return _dumped(call)
     function = getattr(call, "function", None)
     plain = {**_extras(call), **_known(call, {"id": str, "index": int, "type": str})}
     if function is not None:
@@ -298,7 +310,7 @@ def _is_json(value: Any) -> bool:
 
 def _numbers(usage: Any) -> dict[str, Any]:
     if _is_model(usage):
-        return usage.model_dump(exclude_unset=True, warnings=False)
+        return _dumped(usage)
     plain: dict[str, Any] = _known(usage, {"prompt_tokens": int, "completion_tokens": int, "total_tokens": int})
     for part, name in (("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens")):
         details = getattr(usage, part, None)
