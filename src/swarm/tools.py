@@ -386,6 +386,11 @@ def _read_callback(fn: Function, allowed: tuple[str, ...], single_positional: bo
     bound: dict[str, Any] = getattr(fn, "keywords", {}) if type(fn) is functools.partial else {}
     parameters = [parameter for parameter in parameters if parameter.name not in bound]
     if single_positional:
+        only = parameters[0] if len(parameters) == 1 else None
+        if only is not None and (
+            only.kind is only.VAR_POSITIONAL or (only.name == "context_variables" and only.kind is not only.KEYWORD_ONLY)
+        ):
+            return None  # by position, since a wrapper may take *args only, whatever its signature says
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         first = positional if len(positional) == 1 else [p for p in positional if p.default is EMPTY]
         if len(first) == 1 and first[0] is positional[0] and (first[0].name not in allowed or first[0].kind is first[0].POSITIONAL_ONLY):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -81,6 +82,16 @@ def test_instructions_of_the_moment_get_the_context_variables(drive: Drive) -> N
     assert seen == [{"name": "Ann"}]
 
 
+def narrow(fn: Any) -> Any:
+    """Wraps a function and takes positional arguments only."""
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any) -> Any:
+        return fn(*args)
+
+    return wrapper
+
+
 @pytest.mark.parametrize(
     "instructions",
     [
@@ -89,6 +100,12 @@ def test_instructions_of_the_moment_get_the_context_variables(drive: Drive) -> N
         lambda ctx: f"Help{ctx['none']}.",
         lambda ctx, style="": f"Help{ctx['none']}{style}.",
         lambda **names: f"Help{names['context_variables']['none']}.",
+        lambda *args: f"Help{args[0]['none']}.",
+        lambda *, context_variables: f"Help{context_variables['none']}.",
+        lambda context_variables={}: f"Help{context_variables['none']}.",
+        functools.partial(lambda style, context_variables: f"{style}{context_variables['none']}.", "Help"),
+        functools.partial(lambda context_variables, style: f"{style}{context_variables['none']}.", style="Help"),
+        narrow(lambda context_variables: f"Help{context_variables['none']}."),
         type("Text", (), {"__call__": lambda self, context_variables: "Help."})(),
         type("Text", (), {"say": lambda self: "Help."})().say,
     ],
