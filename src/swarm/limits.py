@@ -73,6 +73,10 @@ class Limits:
         return f"Limits({', '.join([*given, f'on_limit={self.on_limit!r}'])})"
 
 
+NO_LIMITS = Limits()
+"""What a run may do by default: anything but go in circles."""
+
+
 def _smaller(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one

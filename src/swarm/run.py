@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from . import events
 from .effects import Emit, Flow, Hooks, Message, Reply, through
-from .limits import Counts, Limits
+from .limits import NO_LIMITS, Counts, Limits
 from .messages import WireHistory, text_of, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
@@ -108,7 +108,7 @@ class Options:
         self.raise_errors = raise_errors
         self.redact = redact
         self.execute_tools = execute_tools
-        self.limits = limits or Limits()
+        self.limits = limits or NO_LIMITS
         self.max_turns = max_turns
         self.model_override = model_override
         self.stream = stream
