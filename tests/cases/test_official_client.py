@@ -176,6 +176,23 @@ def test_a_stream_left_early_frees_its_connection(kind: Any) -> None:
         server.wait_until(lambda: server.open_connections == 0)
 
 
+def test_an_async_stream_left_early_frees_its_connection(kind: Any) -> None:
+    """D13"""
+    ready = sse(*(chunk({"content": f"{number} "}) for number in range(50)))
+
+    async def main(client: Any) -> Any:
+        async with AsyncSwarm(client).run(Agent(), HI, stream=True) as stream:
+            assert await anext(stream) == {"delim": "start"}
+            assert (await anext(stream))["content"] == "0 "
+        return stream.response
+
+    with Loopback(Answer(*ready.steps[:2], 60.0, headers=ready.headers)) as server:
+        response = asyncio.run(main(kind(server)))
+        assert response.stop_reason == "cancelled"
+        assert response.text == "0 "
+        server.wait_until(lambda: server.open_connections == 0)
+
+
 def test_many_runs_in_one_event_loop() -> None:
     """P12"""
 

@@ -99,3 +99,11 @@ def test_a_failing_function_is_logged_in_full_at_debug(drive: Drive, caplog: pyt
         drive(AGENT, HI, [call("fail"), "done"], swarm={"redact": lambda value: "something went wrong"})
     assert "a call failed: something went wrong" in caplog.text
     assert "hunter2" not in caplog.text
+
+
+def test_what_is_logged_is_redacted(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
+    """U01, T10: arguments and results pass the redaction hook."""
+    with caplog.at_level(logging.DEBUG, logger="swarm"):
+        drive(AGENT, HI, TURNS, swarm={"redact": lambda value: re.sub(r"sk-\w+|hunter2", "***", str(value))})
+    assert "sk-1" not in caplog.text
+    assert "hunter2" not in caplog.text
