@@ -67,7 +67,7 @@ class Agent(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise AgentError(_explain(type(self).__name__, fields, error)) from None
+                raise AgentError(_explain(type(self), fields, error)) from None
             if self.functions or self.handoffs or callable(self.instructions) or self.history_filter is not None:
                 from .handoffs import check_agent
 
@@ -125,15 +125,16 @@ class Agent(BaseModel):
         return id(self)
 
 
-def _explain(kind: str, fields: dict[str, Any], error: ValidationError) -> str:
-    lines = [f"{kind}(name={fields.get('name', 'Agent')!r}) cannot be made:"]
+def _explain(kind: type[Agent], fields: dict[str, Any], error: ValidationError) -> str:
+    lines = [f"{kind.__name__}(name={fields.get('name', 'Agent')!r}) cannot be made:"]
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"])
         text = item["msg"].removeprefix("Value error, ")
         if item["type"] == "callable_type":
             text = f"{item['input']!r} is not callable; give a function, or an object with __call__"
         elif item["type"] == "extra_forbidden":
-            text = f"there is no such field; the fields are {', '.join(Agent.model_fields)}"
+            text = f"there is no such field; the fields are {', '.join(kind.model_fields)}"
+            text = "another name for functions; give one of the two" if where == "tools" else text
         lines.append(f"  {where}: {text}")
     return "\n".join(lines)
 

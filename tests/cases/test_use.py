@@ -200,6 +200,7 @@ def test_other_names_are_accepted(drive: Drive, name: str) -> None:
         ({"functions": search}, "functions"),
         ({"functions": [lambda x: x]}, "tool"),
         ({"functions": [search, search]}, "search"),
+        ({"functions": [search], "tools": [login]}, "one of the two"),
         ({"handoffs": ["B"]}, "Handoff"),
         ({"instruction": "typo"}, "instructions"),
         ({"name": None}, "name"),
@@ -213,6 +214,21 @@ def test_wrong_definitions_fail_at_once_with_advice(fields: dict[str, Any], word
     with pytest.raises(AgentError, match=words) as caught:
         Agent(**fields)
     assert isinstance(caught.value, ValueError)
+
+
+def test_a_subclass_may_have_fields_of_its_own(drive: Drive) -> None:
+    """U07, K13"""
+
+    class TeamAgent(Agent):
+        team: str = "none"
+
+    b = TeamAgent(name="B", team="blue", instructions=lambda agent: f"Team {agent.team}")
+    response = drive(TeamAgent(name="A", handoffs=[b]), HI, [call("transfer_to_b"), "ok"])
+    assert response.agent is b
+    assert system_text(drive.requests[1]) == "Team blue"
+    assert b.copy(name="C").team == "blue"  # type: ignore[attr-defined]
+    with pytest.raises(AgentError, match="team"):
+        TeamAgent(name="A", taem="typo")  # type: ignore[call-arg]
 
 
 def test_a_function_that_is_wrong_later_is_found_before_anything_is_sent(drive: Drive) -> None:
