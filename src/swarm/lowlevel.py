@@ -99,18 +99,21 @@ class LowLevel:
         """
         debug_print(debug, "Processing tool calls:", tool_calls)
         run = self._step(Agent(functions=list(functions)), [], context_variables)
-        run.options.overrides = {}
+        run.options.overrides = {name: step for name, step in run.options.overrides.items() if name == "handle_function_result"}
         run.context = context_variables
         run.offered = table_of(run.agent).tools
-        raw = {"role": "assistant", "tool_calls": plain_calls(tool_calls)}
-        planned = calls.plan(run, unique_ids(assistant_message(raw, run.agent.name), run.ids, 0))
+        wanted = plain_calls(tool_calls)
+        message = assistant_message({"role": "assistant", "tool_calls": wanted}, run.agent.name)
+        planned = calls.plan(run, unique_ids(message, run.ids, 0))
         _drive(calls.execute(run, planned))
         outcomes = calls.answer(run, planned)
         variables: dict[str, Any] = {}
         for outcome in outcomes:
             variables.update(outcome.variables or {})
         target = next((outcome.agent for outcome in reversed(outcomes) if outcome.agent is not None), None)
-        return Response(messages=run.history, agent=target, context_variables=variables)
+        answers = zip(run.history, wanted, strict=True)  # under the ids that the caller has, unique or not
+        messages = [{**answer, "tool_call_id": call.get("id") or answer["tool_call_id"]} for answer, call in answers]
+        return Response(messages=messages, agent=target, context_variables=variables)
 
     def run_and_stream(
         self,

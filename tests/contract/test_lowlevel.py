@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from swarm import Agent, Response, Result, Swarm
 from swarm.models.scripted import ScriptedModel, call
+from swarm.util import merge_chunk
 from tests.clients import SHAPES, ForeignClient, as_openai, completion, mock_client
+from tests.look import is_valid
 
 HI = [{"role": "user", "content": "hi"}]
 CALLS = [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}]
@@ -157,7 +160,7 @@ def test_a_subclass_may_override_each_step(stream: bool) -> None:
     assert [m["content"] for m in response.messages] == [None, "3", '{"assistant": "Other"}', "Done."]
     assert response.agent is OTHER
     assert response.context_variables == {"name": "Ann", "sum": 3}
-    assert [seen for seen in swarm.seen if not seen.startswith("result")] == ["ask First", "calls ['add', 'other']", "ask Other"]
+    assert swarm.seen == ["ask First", "calls ['add', 'other']", "result 3", "result Agent(name='Other')", "ask Other"]
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -225,3 +228,73 @@ def test_a_stream_of_an_overridden_step_is_closed_with_the_run() -> None:
         next(items)
         assert client.open_streams == 1
     assert client.open_streams == 0
+
+
+# The loop, written out by hand
+
+
+def by_hand(swarm: Swarm, agent: Agent, messages: list[Any], variables: dict[str, Any], stream: bool) -> Response:
+    """A run as subclasses of the small class write it out: the steps one by one."""
+    active, history = agent, list(messages)
+    while True:
+        completion = swarm.get_chat_completion(
+            agent=active, history=history, context_variables=variables, model_override=None, stream=stream, debug=False
+        )
+        if stream:
+            message: Any = {
+                "content": "",
+                "sender": active.name,
+                "role": "assistant",
+                "tool_calls": defaultdict(lambda: {"function": {"arguments": "", "name": ""}, "id": "", "type": ""}),
+            }
+            for chunk in completion:
+                if chunk.choices:
+                    delta = json.loads(chunk.choices[0].delta.json())
+                    merge_chunk(message, delta)
+            message["tool_calls"] = list(message["tool_calls"].values()) or None
+            calls: Any = [
+                SimpleNamespace(**{**call, "function": SimpleNamespace(**call["function"])}) for call in message["tool_calls"] or ()
+            ]
+        else:
+            said = completion.choices[0].message
+            said.sender = active.name
+            message, calls = json.loads(said.model_dump_json()), said.tool_calls
+        history.append(message)
+        if not calls:
+            return Response(messages=history[len(messages) :], agent=active, context_variables=variables)
+        partial = swarm.handle_tool_calls(calls, active.functions, variables, False)
+        history.extend(partial.messages)
+        variables.update(partial.context_variables)
+        if partial.agent:
+            active = partial.agent
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_loop_written_out_by_hand(shape: str, stream: bool) -> None:
+    """K01, K02, K07, K13, K14"""
+
+    def to_other() -> Result:
+        return Result(value="over", agent=OTHER, context_variables={"by": "hand"})
+
+    agent = Agent(name="First", functions=[add, to_other])
+    turns: list[Any] = [call("add", {"a": 1, "b": 2}), call("to_other"), "Done."]
+    response = by_hand(Swarm(ForeignClient(turns, shape)), agent, HI, {"name": "Ann"}, stream)
+    assert [message.get("content") or None for message in response.messages] == [None, "3", None, "over", "Done."]
+    assert [message.get("sender") for message in response.messages if message["role"] == "assistant"] == ["First", "First", "Other"]
+    assert response.agent is OTHER
+    assert response.context_variables == {"name": "Ann", "sum": 3, "by": "hand"}
+
+
+def test_a_batch_with_one_id_twice_is_answered_under_that_id() -> None:
+    """K02, D52: a caller pairs answers with the calls it has."""
+    calls = [call("add", {"a": n, "b": 0}, id="same") for n in (1, 2)]
+    swarm = Swarm(model := ScriptedModel(["ok"]))
+    partial = swarm.handle_tool_calls(calls, [add], {}, False)
+    assert [(m["tool_call_id"], m["content"]) for m in partial.messages] == [("same", "1"), ("same", "2")]
+    swarm.get_chat_completion(
+        Agent(), [*HI, {"role": "assistant", "content": None, "tool_calls": calls}, *partial.messages], {}, None, False, False
+    )
+    sent = model.requests[0]["messages"]
+    assert is_valid(sent)
+    assert [m["content"] for m in sent if m["role"] == "tool"] == ["1", "2"]

@@ -48,6 +48,10 @@ class Record(Json):
         """The same as JSON text."""
         return to_json(_plain(self, exclude_none)).decode()
 
+    def json(self) -> str:
+        """`model_dump_json()` under the older name that code for streams uses."""
+        return self.model_dump_json()
+
     @classmethod
     def of(cls, value: Json) -> Record:
         """A Record of a JSON object, those inside it likewise. Nothing is shared with `value`."""
