@@ -96,6 +96,8 @@ def undecided(run: Run, planned: list[Planned]) -> Flow:
     Raises:
         StateError: a decision for a call that is not open.
     """
+    if run.turn:
+        run.approvals = None  # they were for what was open at the beginning, never for calls made later, whatever their ids
     if not run.approvals and not run.nested and not any(call.tool is not None and call.tool.approval for call in planned):
         return []
     decisions = dict(run.approvals or {})
