@@ -283,7 +283,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._peers.discard(self)
         self._task.cancel()
-        self._server.changed(opened=-1)
+        asyncio.get_running_loop().call_soon(self._server.changed, -1)  # the socket is closed when this method has returned
 
     async def _serve(self) -> None:
         while not self.transport.is_closing():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -61,7 +61,26 @@ class Agent(BaseModel):
     history_filter: Callable[..., Any] | None = None
     client: Any = None
 
-    if not TYPE_CHECKING:  # a type checker should see the fields as parameters
+    if TYPE_CHECKING:  # `tools` is another name of `functions`, which type checkers do not read from an alias
+
+        def __init__(
+            self,
+            *,
+            name: str = "Agent",
+            model: str = "gpt-4o",
+            instructions: str | Callable[..., Any] | None = "You are a helpful agent.",
+            functions: Sequence[AgentFunction] = (),
+            tools: Sequence[AgentFunction] = (),
+            tool_choice: Any = None,
+            parallel_tool_calls: bool | None = True,
+            description: str | None = None,
+            handoffs: Sequence[Agent | Handoff] = (),
+            model_settings: dict[str, Any] = ...,
+            history_filter: Callable[..., Any] | None = None,
+            client: Any = None,
+        ) -> None: ...
+
+    else:
 
         def __init__(self, **fields: Any) -> None:
             try:
