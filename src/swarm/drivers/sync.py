@@ -128,10 +128,9 @@ class SyncDriver:
         started = perf_counter()
         effect.timeout, _ = self._limit(effect.timeout)
         assembler = Assembler(effect.agent.name)
-        chunks = self._within_deadline(lambda: opened(_in_context(effect, model_for(effect.client).stream)))
-        reader = _Reader(chunks)
+        chunks = self._opened(effect)
         try:
-            while (chunk := self._within_deadline(reader.next, reader.give_up)) is not None:
+            for chunk in chunks:
                 delta = assembler.feed(chunk)
                 if delta is not None:
                     event = Delta(effect.agent.name, delta)
@@ -144,9 +143,28 @@ class SyncDriver:
         except ModelError as error:
             raise broken(error, assembler) from error
         finally:
-            reader.close()
+            _close(chunks)
             effect.seconds = perf_counter() - started
         return assembler.reply()
+
+    def _opened(self, effect: CallModel) -> Iterator[Any]:
+        stream = model_for(effect.client).stream
+        if self._deadline is None:
+            return opened(_in_context(effect, stream))
+        limit, _ = self._limit(None)
+        return _Timed(self, self._within(lambda: opened(_in_context(effect, stream)), limit, lambda: out_of_time(self._timeout)))
+
+    def within_deadline(self, job: Job) -> Any:
+        """Run a job in a worker for as long as the run has left; what comes later is thrown away.
+
+        Raises:
+            RunTimeout: the run's time is over.
+        """
+        limit, _ = self._limit(None)
+        POOL.submit(job)
+        if not job.done.wait(limit):
+            raise out_of_time(self._timeout)
+        return job.result()
 
     def _limit(self, own: float | None) -> tuple[float | None, bool]:
         """Seconds that something may take, and whether it is the run's limit that says so."""
@@ -157,25 +175,16 @@ class SyncDriver:
             raise out_of_time(self._timeout)
         return (own, False) if own is not None and own < left else (left, True)
 
-    def _within_deadline(self, fn: Callable[[], Any], give_up: Callable[[], Any] | None = None) -> Any:
-        if self._deadline is None:
-            return fn()
-        limit, _ = self._limit(None)
-        return self._within(fn, limit, lambda: out_of_time(self._timeout), give_up)
-
     def _within(
         self,
         fn: Callable[[], Any],
         seconds: float | None,
         error: Callable[[], RunTimeout | ToolTimeout],
-        give_up: Callable[[], Any] | None = None,
     ) -> Any:
         """Run a function in a worker, for so many seconds at most; what comes later is thrown away."""
         job = Job(fn)
         POOL.submit(job)
         if not job.done.wait(seconds):
-            if give_up is not None:
-                give_up()
             raise error()
         return job.result()
 
@@ -226,34 +235,32 @@ def finish(events: Events, observe: Callable[[Event], Any] | None = None) -> Any
             observe(event)
 
 
-class _Reader:
-    """Reads an iterator one step at a time, and closes it once, never while a step is running in another thread."""
+class _Timed(Iterator[Any]):
+    """Reads an iterator step by step in a worker, for as long as the run has left. It is never closed while a step is running."""
 
-    def __init__(self, chunks: Iterator[Any]) -> None:
+    def __init__(self, driver: SyncDriver, chunks: Iterator[Any]) -> None:
+        self._driver = driver
         self._chunks = chunks
-        self._busy = False
-        self._given_up = False
+        self._step: Job | None = None
 
-    def next(self) -> Any:
-        self._busy = True
-        try:
-            return next(self._chunks, None)
-        finally:
-            self._busy = False
-            if self._given_up:
-                self._close()
-
-    def give_up(self) -> None:
-        self._given_up = True
+    def __next__(self) -> Any:
+        self._step = Job(lambda: next(self._chunks, None))
+        chunk = self._driver.within_deadline(self._step)
+        if chunk is None:
+            raise StopIteration
+        return chunk
 
     def close(self) -> None:
-        if not (self._given_up and self._busy):
-            self._close()
+        if self._step is None:
+            _close(self._chunks)
+        else:
+            self._step.when_done(lambda: _close(self._chunks))
 
-    def _close(self) -> None:
-        close = getattr(self._chunks, "close", None)
-        if close is not None:
-            close()
+
+def _close(chunks: Any) -> None:
+    close = getattr(chunks, "close", None)
+    if close is not None:
+        close()
 
 
 def _in_context(effect: CallModel, fn: Callable[[CallModel], Any]) -> Any:
