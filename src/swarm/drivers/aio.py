@@ -31,11 +31,12 @@ class AsyncDriver:
         timeout: seconds for the whole run, or None.
 
     Attributes:
+        signal: as given.
         result: what the flow returned, once it has.
     """
 
     def __init__(self, signal: Signal, timeout: float | None = None) -> None:
-        self._signal = signal
+        self.signal = signal
         self._timeout = timeout
         self._deadline: float | None = None
         self._closing: float | None = None
@@ -57,7 +58,7 @@ class AsyncDriver:
                     return
                 answer = failure = None
                 is_end = type(effect) is Emit and type(effect.event) is Done
-                if self._signal.cancelled and self._closing is None and not is_end:
+                if self.signal.cancelled and self._closing is None and not is_end:
                     failure = Cancelled()
                     continue
                 try:
@@ -91,7 +92,7 @@ class AsyncDriver:
 
     def _cancelled(self, failure: BaseException | None) -> BaseException | None:
         """Turn a cancellation that the holder of the run asked for into Cancelled; leave one of anybody else alone."""
-        if self._signal.cancelled and self._closing is None and isinstance(failure, asyncio.CancelledError):
+        if self.signal.cancelled and self._closing is None and isinstance(failure, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is not None and task.uncancel() > 0:
                 return failure
@@ -111,7 +112,7 @@ class AsyncDriver:
         if type(effect) is Now:
             return monotonic()
         if type(effect) is Sleep:
-            await self._within(asyncio.sleep(effect.seconds), None)
+            await self.within(asyncio.sleep(effect.seconds), None)
             return None
         raise TypeError(f"{effect!r} is no effect that a driver can answer")
 
@@ -119,7 +120,7 @@ class AsyncDriver:
         started = perf_counter()
         try:
             if effect.worker or effect.timeout is not None:
-                value = await self._within(_in_worker(effect), effect.timeout)
+                value = await self.within(_in_worker(effect), effect.timeout)
             else:
                 fn = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
                 value = fn(*effect.args, **effect.kwargs)
@@ -127,7 +128,7 @@ class AsyncDriver:
                 return value
             if effect.context is None and effect.timeout is None and self._deadline is None:
                 return await value
-            return await self._within(_with_context(value, effect.context), effect.timeout)
+            return await self.within(_with_context(value, effect.context), effect.timeout)
         except (StopIteration, StopAsyncIteration) as error:
             raise sayable(error) from None
         finally:
@@ -144,14 +145,14 @@ class AsyncDriver:
                 return reply
             if effect.context is None and self._deadline is None:
                 return await reply
-            return await self._within(_with_context(reply, effect.context), None)
+            return await self.within(_with_context(reply, effect.context), None)
         finally:
             effect.seconds = perf_counter() - started
 
     async def opened(self, effect: CallModel, fn: Callable[[CallModel], Any], blocking: bool) -> Any:
         """Call a model's method, in a worker if it may block."""
         run = fn if effect.context is None else partial(effect.context.run, fn)
-        return await self._within(hop(lambda: run(effect)), None) if blocking else run(effect)
+        return await self.within(hop(lambda: run(effect)), None) if blocking else run(effect)
 
     def left(self, own: float | None) -> float | None:
         """Seconds that something may take: its own limit, or what the run has left."""
@@ -162,7 +163,7 @@ class AsyncDriver:
             raise out_of_time(self._timeout)
         return left if own is None else min(own, left)
 
-    async def _within(self, awaitable: Awaitable[Any], own: float | None) -> Any:
+    async def within(self, awaitable: Awaitable[Any], own: float | None) -> Any:
         """Await something, for as long as its own limit and the run's allow."""
         if own is None and self._deadline is None:
             return await awaitable
@@ -181,11 +182,9 @@ class AsyncDriver:
             whole_run = self._deadline is not None and monotonic() >= self._deadline
             raise (out_of_time(self._timeout) if whole_run else timed_out(own)) from None
 
-    within = _within
-
     def alike(self) -> AsyncDriver:
         """A driver for a flow beside this one, with the same signal and deadline."""
-        other = AsyncDriver(self._signal, self._timeout)
+        other = AsyncDriver(self.signal, self._timeout)
         other._deadline = self._deadline
         return other
 
@@ -200,19 +199,26 @@ class _Stream:
         self._started = perf_counter()
         self._chunks: Any = None
         self._running: Job | None = None
+        self._step: Callable[[], Awaitable[Any]] | None = None
         self._blocking = False
 
     async def next(self) -> Event | None:
         if self._chunks is None:
             await self._open()
-        while (chunk := await self._driver.within(self._chunk(), None)) is not None:
-            if self._driver._signal.cancelled:  # type: ignore[reportPrivateUsage]
+        while True:
+            if self._step is not None:
+                try:
+                    chunk = await self._step()
+                except StopAsyncIteration:
+                    return None
+            elif (chunk := await self._driver.within(self._chunk(), None)) is None:
+                return None
+            if self._driver.signal.cancelled:
                 raise Cancelled
             delta = self._assembler.feed(chunk)
             if delta is not None:
                 event = Delta(self._effect.agent.name, delta)
                 return nested(self._effect.path, event) if self._effect.path else event
-        return None
 
     async def _open(self) -> None:
         effect = self._effect
@@ -224,6 +230,8 @@ class _Stream:
         if hasattr(chunks, "__await__"):
             chunks = await self._driver.within(chunks, None)
         self._chunks = chunks.__aiter__() if hasattr(chunks, "__aiter__") else iter(chunks)
+        if hasattr(self._chunks, "__anext__") and self._driver.left(None) is None:
+            self._step = self._chunks.__anext__  # no time limit, so a step needs nothing around it
 
     async def _chunk(self) -> Any:
         if hasattr(self._chunks, "__anext__"):
