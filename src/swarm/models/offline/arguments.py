@@ -11,7 +11,7 @@ from .functions import Function, as_dict
 from .pairing import Candidate, assign, by_direction, close_words
 from .slots import Slot, slots_of
 from .spans import Span
-from .words import LANGUAGE_NAMES, STOPWORDS, stem, vocabulary, words
+from .words import LANGUAGE_NAMES, STOPWORDS, stem, stems, vocabulary, words
 
 _YES = re.compile(r"\b(?:enabled?|on|activate|yes|yeah|start|true|allow|with|include|subscribe)\b", re.I)
 _NO = re.compile(r"\b(?:disabled?|off|deactivate|no|not|never|stop|false|without|don'?t|mute|unsubscribe|cancel|neither)\b|n't\b", re.I)
@@ -50,7 +50,7 @@ class Reading:
     """One text while its parts are being given to parameters."""
 
     def __init__(self, text: str, function: Function, sure: bool) -> None:
-        self.text = text
+        self.text = " ".join(text.split())
         self.sure = sure
         self.own = function.stems
         self.taken: list[Span] = []
@@ -63,12 +63,12 @@ class Reading:
         """Give the span to a parameter, with its preposition and noun in front: "to room 12"."""
         start = span.start
         known = (nouns or set()) | {"id", "number", "is", "no"}
-        while (word := re.search(r"([^\W\d_]+)[\s#:]+$", self.text[:start])) and (
+        while (word := re.search(r"([^\W\d_]+)[\s#:]+$", spans.before(self.text, start))) and (
             word[1].lower() in known or stem(word[1].lower()) in known
         ):
-            start = word.start()
-        if lead := re.search(rf"(?:\b{_PREPOSITION}\s+)?(?:\b(?:the|my|a)\s+)?$", self.text[:start], re.I):
-            start = lead.start()
+            start -= len(word.group())
+        if lead := re.search(rf"(?:\b{_PREPOSITION}\s+)?(?:\b(?:the|my|a)\s+)?$", spans.before(self.text, start), re.I):
+            start -= len(lead.group())
         self.taken.append(Span(start, span.end, span.value))
         return span.value
 
@@ -125,7 +125,7 @@ def _choice(reading: Reading, slot: Slot) -> Any:
     for option in slot.options:
         said = " ".join(words(str(option).replace("_", " "))) or str(option)
         for match in re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", reading.text.replace("_", " "), re.I):
-            hits.append((bool(_INSTEAD.search(reading.text[: match.start()])), match.start(), option))
+            hits.append((bool(_INSTEAD.search(spans.before(reading.text, match.start()))), match.start(), option))
     if hits:
         return min(hits, key=lambda hit: hit[:2])[2]
     spoken = {stem(word) for word in words(reading.text)}
@@ -144,7 +144,7 @@ def _switch(reading: Reading, slot: Slot) -> bool | None:
         named = next((m for m in re.finditer(r"[^\W\d_]+", reading.text) if stem(m.group().lower()) == stem(meaning[-1])), None)
         if named:
             return not re.search(
-                r"\b(?:not|no|non|never|without|n't)\b[^,.;]{0,20}$|n't [^,.;]{0,20}$", reading.text[: named.start()], re.I
+                r"\b(?:not|no|non|never|without|n't)\b[^,.;]{0,20}$|n't [^,.;]{0,20}$", spans.before(reading.text, named.start()), re.I
             )
         return None
     if _NO.search(reading.text):
@@ -206,7 +206,7 @@ def _proper(reading: Reading) -> list[Span]:
     """Capitalised runs that name something: no weekday, no id, no capital that only begins a sentence."""
     proper: list[Span] = []
     for span in reading.free(spans.capitalised(reading.text)):
-        begins = not reading.text[: span.start].strip() or reading.text[: span.start].rstrip()[-1] in ".!?:"
+        begins = not (lead := spans.before(reading.text, span.start).rstrip()) or lead[-1] in ".!?:"
         head, _, tail = str(span.value).partition(" ")
         plain = re.split("['’]", head)[0].lower()
         ordinary = plain in STOPWORDS or plain in _NO_NAMES or head.lower() in _COMMANDS or stem(head.lower()) in reading.own
@@ -230,7 +230,7 @@ _COMMANDS = vocabulary(
 
 def _places(reading: Reading) -> list[Span]:
     proper = _proper(reading)
-    cued = [span for span in proper if _PLACE_CUE.search(reading.text[: span.start])]
+    cued = [span for span in proper if _PLACE_CUE.search(spans.before(reading.text, span.start))]
     if proper:
         return proper if len(cued) != 1 or len(proper) == 1 else [*cued, *(span for span in proper if span not in cued)]
     lower: list[Span] = []
@@ -254,7 +254,7 @@ def _person(reading: Reading, slot: Slot) -> str | None:
         if said and said.group().lower() not in STOPWORDS and (said.group()[0].isupper() or "name" in match.group().lower() or alone):
             return reading.take(Span(match.end(), match.end() + said.end(), said.group()))
     proper = _proper(reading)
-    cued = [span for span in proper if _TO_SOMEBODY.search(reading.text[: span.start])]
+    cued = [span for span in proper if _TO_SOMEBODY.search(spans.before(reading.text, span.start))]
     if cued or (proper and slot.required):
         return reading.take((cued or proper)[0])
     lower = re.search(r"\bto ((?:my |the )?[a-z]+)\b", reading.text) if slot.kind == "recipient" and slot.required else None
@@ -294,7 +294,8 @@ def _text(reading: Reading, slot: Slot) -> Any:
         return freetext.description(rest, own)
     if slot.kind == "query":
         return freetext.query(rest, own) if slot.required else None
-    return (freetext.thing(rest, own) or None) if slot.kind in ("title", "text") else None
+    thing = freetext.thing(rest, own) if slot.kind in ("title", "text") else ""
+    return thing if set(stems(thing)) - own else None
 
 
 def _own_words_removed(text: str, own: set[str]) -> str | None:

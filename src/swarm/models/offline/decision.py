@@ -15,13 +15,16 @@ from .router import Router
 from .slots import Slot, slots_of
 from .words import points_back, stems
 
-AFTER_HANDOFF = 1.0
-"""By how much a function must beat "none" when the utterance has already led through a handoff."""
+AFTER_HANDOFF = 1.5
+"""By how much a function must beat "none" when the utterance has already led through a handoff: doubtful calls are not worth it there,
+since the agent can introduce itself instead. Of the calls chosen in the development sets this holds back half of the wrong ones and a
+ninth of the right ones."""
 
 CHANGED_MIND = 3.0
-"""By how much another function must beat "none" for an answer in free text to be taken as a new wish rather than as the answer."""
+"""By how much another function must beat "none" for an answer in free text to be taken as a new wish rather than as the answer. Of the
+wrong calls in the development sets nine in ten have less."""
 
-LONGEST_READ = 20_000
+LONGEST_READ = 4_000
 """Characters of an utterance that are looked at; routing reads less."""
 
 

@@ -9,7 +9,7 @@ from .words import STOPWORDS, is_acknowledgement, is_question, stem, stems, word
 _POLITE_START = re.compile(
     r"^(?:(?:hi|hey|hello|ok|okay|yes|yeah|no|please|well|so|and|just|now|actually|then|also|great|sure|sorry)\b[,!. ]*)+", re.I
 )
-_POLITE_END = re.compile(r"[,.!? ]*\b(?:please|thanks|thank you|thx|for me|if you can|right away|immediately)[.!? ]*$", re.I)
+_POLITE_END = re.compile(r"[,.!? ]{0,8}\b(?:please|thanks|thank you|thx|for me|if you can|right away|immediately)[.!? ]{0,8}$", re.I)
 _WISHING = re.compile(
     r"^(?:(?:can|could|would|will) (?:you|i|we)(?: please)?(?: help me)? |"
     r"(?:i|we)(?: would|'d)? (?:want|need|like|love|wish)(?: you)?(?: to)? "
@@ -24,8 +24,8 @@ _COMMAND = re.compile(
     re.I,
 )
 _ARTICLE = re.compile(r"^(?:a|an|the|some|any|my|our|it) ", re.I)
-_TRAILING_PLACE = re.compile(r"\s+(?:to|on|onto|in|into|from|at)\s+(?:the|my|our|your)\s+([\w ]+?)[.!?]*$", re.I)
-_CLAUSE_END = re.compile(r"[.!?;]+\s+|[.!?;]+$|,\s+(?!and\b)|\s+[-–—]\s+")
+_TRAILING_PLACE = re.compile(r" (?:to|on|onto|in|into|from|at) (?:the|my|our|your) ([\w ]{1,60}?)[.!?]{0,4}$", re.I)
+_CLAUSE_END = re.compile(r"[.!?;]{1,4} |[.!?;]{1,4}$|, (?!and\b)| [-–—] ")
 _BECAUSE = re.compile(
     r"\b(?:because|since (?=(?:i|it|we|they|you|the|my|he|she)\b)|due to|as it|reason(?: is|:)|the reason being)\s+(.+)$", re.I
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .slots import Slot
-from .spans import Span
+from .spans import Span, before
 from .words import stem, vocabulary
 
 
@@ -36,7 +36,7 @@ class Candidate(NamedTuple):
     near: Near
 
 
-_FILLERS = vocabulary("id number no is are my the a an of nr num with to at by")
+_FILLERS = vocabulary("id tag code reference ref number no is are my the a an of nr num with to at by")
 _SOURCE = re.compile(r"\b(?:from|origin|start|departure|check in|source|since|begin)\b")
 _TARGET = re.compile(r"\b(?:to|destination|end|arrival|check out|until|target|return|new)\b")
 _SOURCE_CUE = re.compile(r"\b(?:from|leaving|out of|starting|since|between)\s+(?:the\s+)?$", re.I)
@@ -53,11 +53,11 @@ NAMED, SHAPED, POSSIBLE = 3, 2, 1
 def close_words(text: str, span: Span) -> Near:
     """The three nearest words on each side, fillers left out."""
     token = r"[^\W\d_]+|[%$€£]|\d[\w.,-]*"
-    before = [word.lower() for word in re.findall(token, re.split(r"[,.;!?]\s", text[: span.start])[-1])]
-    after = [word.lower() for word in re.findall(token, re.split(r"[,.;!?](?:\s|$)", text[span.end :])[0])]
+    left = [word.lower() for word in re.findall(token, re.split(r"[,.;!?]\s", before(text, span.start))[-1])]
+    right = [word.lower() for word in re.findall(token, re.split(r"[,.;!?](?:\s|$)", text[span.end : span.end + 80])[0])]
     return Near(
-        [stem(word) for word in reversed(before) if word not in _FILLERS][:3],
-        [stem(word) for word in after if word not in _FILLERS][:2],
+        [stem(word) for word in reversed(left) if word not in _FILLERS][:3],
+        [stem(word) for word in right if word not in _FILLERS][:2],
     )
 
 
@@ -89,18 +89,18 @@ def assign(reading: Taker, slots: list[Slot], candidates: list[Candidate], found
 
 
 def _fit(slot: Slot, candidate: Candidate, units: set[str]) -> int:
-    before, after = candidate.near
+    near, following = candidate.near
     if not slot.is_id:
-        if set(before[:1]) & slot.nouns or set(after[:1]) & slot.nouns:
+        if set(near[:1]) & slot.nouns or set(following[:1]) & slot.nouns:
             return NAMED
-        return 0 if set(before[:1]) & _OTHER_THINGS else POSSIBLE
+        return 0 if set(near[:1]) & _OTHER_THINGS else POSSIBLE
     value = str(candidate.span.value)
     prefix = re.match(r"[A-Za-z]*", value).group().lower()  # type: ignore[union-attr]  # matches the empty string
-    if set(before[:1]) & slot.nouns or (len(prefix) > 2 and any(noun.startswith(prefix) or stem(prefix) == noun for noun in slot.nouns)):
+    if set(near[:1]) & slot.nouns or (len(prefix) > 2 and any(noun.startswith(prefix) or stem(prefix) == noun for noun in slot.nouns)):
         return NAMED
-    if set(after[:1]) & (units | _UNITS) or set(before[:1]) & {"$", "€", "£"}:
+    if set(following[:1]) & (units | _UNITS) or set(near[:1]) & {"$", "€", "£"}:
         return 0
-    if set(before[:1]) & _OTHER_THINGS:
+    if set(near[:1]) & _OTHER_THINGS:
         return 0
     if "flight" in slot.nouns and _FLIGHT.fullmatch(value):
         return SHAPED
@@ -150,7 +150,7 @@ def _direction(slot: Slot) -> str:
 
 
 def _cue(text: str, span: Span) -> str:
-    before = text[: span.start]
-    if _SOURCE_CUE.search(before) or _BEFORE_TARGET.search(text[span.end :]):
+    lead = before(text, span.start)
+    if _SOURCE_CUE.search(lead) or _BEFORE_TARGET.search(text[span.end : span.end + 20]):
         return "source"
-    return "target" if _TARGET_CUE.search(before) else ""
+    return "target" if _TARGET_CUE.search(lead) else ""

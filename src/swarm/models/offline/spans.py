@@ -18,6 +18,9 @@ class Span(NamedTuple):
         return self.start < other.end and other.start < self.end
 
 
+_NEAR = 80
+"""Characters in front of a value that are looked at for what it is; more would make long texts slow."""
+
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
     r"|dec(?:ember)?)\.?"
@@ -41,13 +44,13 @@ _MONTH_ALONE = re.compile(rf"\b{MONTH}(?:\s+\d{{4}})?\b(?!\s*\d)", re.I)
 _CLOCK = re.compile(r"\b(?:\d{1,2}:\d\d(?:\s*[ap]\.?m\b\.?)?|\d{1,2}\s*[ap]\.?m\b\.?|\d{1,2}\s+o'?clock|noon|midnight)", re.I)
 _NOW = re.compile(r"\b(?:right now|now|at the moment|currently)\b", re.I)
 
-_EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _URL = re.compile(r"https?://[^\s,;)]+|\bwww\.[^\s,;)]+")
-_PHONE = re.compile(r"(?<![\w.])\+?\(?\d[\d\s().-]{5,}\d(?![\w-])")
+_PHONE = re.compile(r"(?<![\w.])\+?\(?\d[\d\s().-]{5,24}\d(?![\w-])")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)|«([^»]+)»")
 
-_ID = re.compile(r"(?<![\w@.+-])#?(?:[A-Z]{2,3} \d{1,4}|(?=[\w-]*\d)\w+(?:[-_/]\w+)*)(?![\w@%]|-\w|\.\d)")
-_DIGITS = re.compile(r"(?<![\w.])(?<!\w-)(?:[-+]|minus )?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w.]*\w)(?!\w)")
+_ID = re.compile(r"(?<![\w@.+-])#?(?:[A-Z]{2,3} \d{1,4}|(?=[\w-]{0,40}\d)\w{1,40}(?:[-/]\w{1,40}){0,8})(?![\w@%]|-\w|\.\d)")
+_DIGITS = re.compile(r"(?<![\w.])(?<!\w-)(?:[-+]|minus )?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,18})(?:\.\d{1,18})?(?!\.?\w)")
 
 _UNITS = {word: number for number, word in enumerate(("zero", *_SMALL.split("|"), *_TEENS.split("|")))}
 _TENS = {word: 10 * number for number, word in enumerate(_DECADES.split("|"), 2)}
@@ -58,6 +61,11 @@ _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_ALONE)}|(?:{_NUMERAL})(?:(?:[\s-]+|
 
 _CAPITAL = r"(?:(?:Ms|Mr|Mrs|Dr|Prof|St)\.\s+)?(?!I\b|I')[^\W\d_a-z][\w'’-]*(?:\.\w[\w'’-]*)*"
 _CAPITALS = re.compile(rf"\b{_CAPITAL}(?:\s+(?:(?:of|de|da|do|del|la|le|les|el|am|an der|upon)\s+)?{_CAPITAL})*")
+
+
+def before(text: str, position: int) -> str:
+    """The text that stands in front of a position, as far as it can matter."""
+    return text[max(0, position - _NEAR) : position]
 
 
 def dates(text: str) -> list[Span]:

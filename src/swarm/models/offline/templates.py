@@ -120,7 +120,11 @@ def _result(call: Done) -> str:
         return f"That did not work. {text}"
     if text in ("", "None", "null", "true", "True", "ok", "OK"):
         return f"Done: {name}."
-    told = text if " " in text and text[0].isalpha() and not call.result.startswith(("{", "[")) else f"{name[:1].upper()}{name[1:]}: {text}"
+    told = (
+        text
+        if (" " in text or text[-1] in ".!") and text[0].isalpha() and not call.result.startswith(("{", "["))
+        else f"{name[:1].upper()}{name[1:]}: {text}"
+    )
     return told if told[-1] in ".!?…" else f"{told}."
 
 

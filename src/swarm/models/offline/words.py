@@ -36,7 +36,7 @@ _TO_KNOW = re.compile(
     re.I,
 )
 _SOMEBODY = re.compile(
-    r"\b(?:talk|speak|chat|connect|put|transfer|call|get|give|want|need|let|take over|escalate)\b.{0,40}"
+    r"\b(?:talk|speak|chat|connect me|put me|transfer me|get me|give me|want|need)\b.{0,40}"
     r"\b(?:human|person|someone|somebody|anyone|anybody|agent|representative|rep|supervisor|manager|boss|staff|employee|operator|colleague)\b"
     r"|\b(?:real|human) (?:person|agent|being)\b",
     re.I,
@@ -60,8 +60,9 @@ _DOING = re.compile(_LEAD + r"(?:then |so )?(?:do|go|look|check|send|cancel|chan
 
 _ACKNOWLEDGING = vocabulary(
     """
-    hi hello hey hiya oh wow ah aha haha lol there morning evening afternoon ok okay yes no yeah yep nope sure right alright fine great cool nice got it i see understood good perfect thanks thank you hm
-    hmm well never mind please bye one wonderful let me think many very much so lot a
+    hi hello hey hiya oh wow ah aha haha lol there morning evening afternoon ok okay yes no yeah yep nope sure right alright fine
+    great cool nice got it i see understood good perfect thanks thank you hm hmm well never mind please bye one wonderful let me
+    think many very much so lot a
     """
 )
 
@@ -83,6 +84,10 @@ LANGUAGE_NAMES = vocabulary(
 
 _LANGUAGE_SHARE = 0.4
 """Share of a text's words that must be frequent words of a language; an English sentence has at most one in four ("como", "die")."""
+
+
+MOST_CLAUSES = 8
+"""More would only cost time: each takes as long to compare as the whole text."""
 
 
 def words(text: str) -> list[str]:
@@ -112,8 +117,8 @@ def without_negation(text: str) -> str:
 
 
 def clauses(text: str) -> list[str]:
-    """The whole text, and its clauses of three words or more if it has several."""
-    parts = [part.strip() for part in _BREAK.split(text) if len(part.split()) > 2]
+    """The whole text, and its clauses of three words or more if it has several, the first MOST_CLAUSES of them."""
+    parts = [part.strip() for part in _BREAK.split(text) if len(part.split()) > 2][:MOST_CLAUSES]
     return [text, *parts] if len(parts) > 1 else [text]
 
 
