@@ -44,7 +44,7 @@ class InstantModel:
 
 
 class AsyncInstantModel(InstantModel):
-    async def complete(self, call: CallModel) -> Reply:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def complete(self, call: CallModel) -> Reply:  # type: ignore[override]
         return next(self.replies)
 
 

@@ -129,10 +129,10 @@ class Base:
         return run
 
     def _resumed(self, state: State, approvals: dict[str, Any] | None, context: dict[str, Any] | None, **given: Any) -> Run:
-        if not isinstance(state, State):  # type: ignore[redundant-expr]
+        if not isinstance(state, State):  # type: ignore[redundant-expr]  # callers without a type checker
             raise TypeError(f"resume takes a State, not {type(state).__name__}: load_state(data, agents=[...]) makes one")
         agent = state.agents[state["agent"]] if state.get("agent") in state.agents else next(iter(state.agents.values()), None)
-        return revive(state, self._options(agent, **given), Signal(), approvals or {}, context or {})  # type: ignore[arg-type]
+        return revive(state, self._options(agent, **given), Signal(), approvals or {}, context or {})  # type: ignore[arg-type]  # None is refused there
 
 
 def innermost(run: Run, effect: Any) -> Flow:

@@ -128,7 +128,7 @@ def _gated(run: Run, tool: Tool, arguments: dict[str, Any]) -> Flow:
 
 def _apply(call: Planned, decision: Any) -> None:
     if isinstance(decision, dict):  # the JSON form
-        given: dict[str, Any] = decision  # type: ignore[assignment]
+        given: dict[str, Any] = decision  # type: ignore[assignment]  # JSON's keys are texts
         decision = Approve(given.get("arguments")) if given.get("approve") is True else Refuse(str(given.get("reason") or ""))
     if decision is True:
         return

@@ -198,7 +198,7 @@ def as_stream_item(event: Event) -> dict[str, Any] | None:
     if kind is MessageDone:
         return {"delim": "end"}
     if kind is Done:
-        return {"response": event.response}  # type: ignore[attr-defined]
+        return {"response": event.response}  # type: ignore[attr-defined]  # as above
     return None
 
 

@@ -166,7 +166,7 @@ def repaired(messages: Sequence[Any], *, allow_open_tail: bool) -> list[Message]
     Raises:
         HistoryError: what cannot be repaired, with the index of the message.
     """
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # any caller
         raise HistoryError(f'messages is {type(messages).__name__}, not a list of dicts like {{"role": "user", "content": "..."}}')
     history = list(messages)
     return history if _is_sound(history, allow_open_tail) else _Repair(history).result(allow_open_tail)

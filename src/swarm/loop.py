@@ -30,7 +30,8 @@ def conversation(run: Run) -> Flow:
         response = run.response("cancelled")
     except Exception as error:
         calls.settle(run, error=error)
-        error.response = run.response(f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error")  # type: ignore[attr-defined]
+        reason = f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error"
+        error.response = run.response(reason)  # type: ignore[attr-defined]  # any exception takes it, the user's own too
         raise
     if run.options.watched:
         yield from run.tell(Done(run.agent.name, response))

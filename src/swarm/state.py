@@ -135,7 +135,7 @@ def load_state(data: str | bytes | dict[str, Any], agents: Iterable[Agent]) -> S
     for agent in agents:
         if by_name.setdefault(agent.name, agent) is not agent:
             raise StateError(f"two of the agents given are called {agent.name!r}; a state tells agents apart by name, so rename one")
-    state = State(data if isinstance(data, dict) else {}, by_name)  # type: ignore[redundant-expr]
+    state = State(data if isinstance(data, dict) else {}, by_name)
     _check(state, by_name, "state")
     return state
 

@@ -108,7 +108,7 @@ class Agent(BaseModel):
     def tools(self, functions: list[AgentFunction]) -> None:
         self.functions = functions
 
-    def copy(self, **changes: Any) -> Agent:  # type: ignore[override]  # pydantic's deprecated copy() has other parameters
+    def copy(self, **changes: Any) -> Agent:
         """A new agent with the same fields but for `changes`. Lists are copied, what they hold is shared."""
         fields = {name: getattr(self, name) for name in self.model_fields_set}
         if "tools" in changes:
@@ -187,7 +187,7 @@ class Handoff:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
             raise AgentError(f"Handoff(agent=...) needs an Agent, not {type(agent).__name__}")
         for label, value in (("when", when), ("history_filter", history_filter)):
-            if value is not None and not callable(value):  # type: ignore[redundant-expr]
+            if value is not None and not callable(value):
                 raise AgentError(f"Handoff({agent.name!r}, {label}=...) needs a function, not {type(value).__name__}")
         self.agent = agent
         self.name = name

@@ -211,7 +211,7 @@ def call_text(name: str, arguments: Any) -> str:
     """A call as it would be written in Python; arguments that could not be read as they came."""
     if not isinstance(arguments, dict):
         return _visible(f"{name}({arguments or ''})")
-    pairs: dict[str, Any] = arguments  # type: ignore[assignment]
+    pairs: dict[str, Any] = arguments  # type: ignore[assignment]  # JSON's keys are texts
     return _visible(f"{name}({', '.join(f'{key}={_json(value)}' for key, value in pairs.items())})")
 
 

@@ -253,7 +253,7 @@ class _Stream:
     def explain(self, error: BaseException) -> BaseException:
         """The error as the loop should see it, with what had arrived."""
         if isinstance(error, Cancelled | asyncio.CancelledError):
-            error.partial = self._assembler.partial()  # type: ignore[union-attr]
+            error.partial = self._assembler.partial()  # type: ignore[union-attr]  # a CancelledError takes it too
         return broken(error, self._assembler) if isinstance(error, ModelError) else error
 
     async def close(self) -> None:
@@ -300,7 +300,7 @@ class _Side:
             self._open -= 1
             failed = next((task for task in self._tasks if task.done() and not task.cancelled() and task.exception()), None)
             if failed is not None:
-                raise failed.exception()  # type: ignore[misc]
+                raise failed.exception()  # type: ignore[misc]  # it has one, it was chosen for it
         return None
 
     def result(self) -> list[Any]:

@@ -167,7 +167,7 @@ class _Connector(aiohttp.TCPConnector):
 
     def __init__(self, endpoint: Endpoint, limit: int) -> None:
         # aiohttp's own hints leave a type open.
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # not fully typed there
             limit=limit, keepalive_timeout=KEEP_ALIVE, ssl=endpoint.ssl_context if endpoint.tls else True
         )
         self._used: weakref.WeakSet[ResponseHandler] = weakref.WeakSet()
