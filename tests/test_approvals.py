@@ -286,3 +286,11 @@ def test_a_result_that_stops(drive: Drive) -> None:
     assert (response.stop_reason, response.output) == ("stopped", "the end")
     assert response.messages[-1]["content"] == "the end"
     assert response.context_variables == {"done": True}
+
+
+def test_an_approval_without_an_open_call_is_refused(drive: Drive) -> None:
+    """D3"""
+    shop = Shop()
+    with pytest.raises(StateError, match="no call is open"):
+        drive(shop.agent, "go", ["done"], approvals={"call_1_1": True})
+    assert drive(shop.agent, "go", ["done"], approvals={}).text == "done"

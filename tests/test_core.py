@@ -241,3 +241,53 @@ def test_the_events_are_equal_in_all_modes() -> None:
         [e.as_dict() for e in Drive(m).events(agent, "go", turns) if type(e).__name__ == "Delta"] for m in ("sync-stream", "async-stream")
     ]
     assert streams[0] == streams[1]
+
+
+class Theirs(Exception):
+    """An exception with a `.response` of its own, as HTTP libraries have."""
+
+    def __init__(self) -> None:
+        super().__init__("theirs")
+        self.response = "their response"
+
+
+class Frozen(Exception):
+    """An exception that refuses further attributes."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("kind", [Theirs, Frozen])
+def test_an_exception_keeps_what_is_its_own(drive: Drive, kind: type[Exception]) -> None:
+    def tool() -> str:
+        raise kind()
+
+    with pytest.raises(kind) as caught:
+        drive(Agent(functions=[tool]), "go", [call("tool")], swarm={"tool_errors": "raise"})
+    if isinstance(caught.value, Theirs):
+        assert caught.value.response == "their response"
+        assert caught.value.swarm_response.stop_reason == "error"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_turns": "5"}, {"timeout": "1"}, {"limits": {"model_calls": 1}}, {"context_variables": [1]}, {"context_variables": "x"}]
+)
+def test_an_argument_of_a_wrong_type_is_refused(drive: Drive, wrong: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        drive(Agent(), "go", ["done"], **wrong)
+
+
+def test_the_client_may_be_replaced() -> None:
+    """K02"""
+    swarm = Swarm(ScriptedModel([]))
+    swarm.client = ScriptedModel(["hi"])
+    assert swarm.run(Agent(), "go").text == "hi"
+
+
+def test_a_result_that_no_request_could_carry(drive: Drive) -> None:
+    def name() -> str:
+        return "caf\udce9"
+
+    response = drive(Agent(functions=[name]), "go", [call("name"), "done"])
+    assert response.messages[1]["content"] == "caf?"

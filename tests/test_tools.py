@@ -644,3 +644,17 @@ def test_annotated_parameters_in_the_wire() -> None:
 
     assert tool_of(f).wire["function"]["parameters"]["properties"] == {"city": {"type": "string", "description": "city name"}}
     assert tool_of(f).wire["function"]["description"] == "Find."
+
+
+def test_a_generator_is_refused_with_advice() -> None:
+    """T19"""
+
+    def pieces() -> Any:
+        yield "a"
+
+    async def async_pieces() -> Any:
+        yield "a"
+
+    for function in (pieces, async_pieces):
+        with pytest.raises(AgentError, match="return the whole"):
+            tool_of(function)

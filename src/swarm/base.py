@@ -12,6 +12,7 @@ from .context import copied
 from .debug import trace
 from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
 from .events import Event
+from .limits import Limits
 from .lowlevel import LowLevel, OverriddenModel, overridden
 from .messages import repaired
 from .models.default import default_client
@@ -35,7 +36,8 @@ class Base:
         policies: objects whose hooks stand around what a run does; the first is outermost.
         profile: how this provider wants its messages, a Profile or its name; by default told by base URL and model name.
         parallel_tools: whether the calls of one reply run side by side; a number is how many at once.
-        tool_errors: "report" tells the model what went wrong; "raise" raises it, after the whole batch has run.
+        tool_errors: "report" tells the model what went wrong; "raise" raises it, after the whole batch has run, with the response so
+            far as `.response` (as `.swarm_response` if the exception has a `.response` of its own).
         on_event: functions called with every event of every run, sync or async; what they raise is logged and goes no further.
         redact: called with an exception before its text goes to the model, and with a text before `debug` prints it; returns a text.
 
@@ -80,6 +82,11 @@ class Base:
             self._client = default_client()
         return self._client
 
+    @client.setter
+    def client(self, client: Any) -> None:
+        self._client = client
+        self._is_default = client is None
+
     def _reader(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """The function through which a stream reads events: prints the trace, then gives the item."""
 
@@ -96,7 +103,12 @@ class Base:
     def _options(self, agent: Agent, **given: Any) -> Options:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
             raise TypeError(f"agent must be an Agent, not {type(agent).__name__}")
-        max_turns, timeout = given.get("max_turns"), given.get("timeout")
+        max_turns, timeout, limits = given.get("max_turns"), given.get("timeout"), given.get("limits")
+        for name, value in (("max_turns", max_turns), ("timeout", timeout)):
+            if value is not None and not isinstance(value, int | float):
+                raise TypeError(f"{name} must be a number, not {value!r}")
+        if limits is not None and not isinstance(limits, Limits):
+            raise TypeError(f"limits must be a Limits, not {limits!r}: limits=Limits(model_calls=10)")
         if max_turns is None:
             given["max_turns"] = INFINITE
         elif max_turns < 0:
@@ -123,6 +135,8 @@ class Base:
     def _begin(self, agent: Agent, messages: Any, context: dict[str, Any] | None, approvals: Any = None, **given: Any) -> Run:
         options = self._options(agent, **given)
         start = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        if context is not None and not isinstance(context, dict):  # type: ignore[redundant-expr]  # callers without a type checker
+            raise TypeError(f"context_variables must be a dict, not {context!r}")
         paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0
         run = Run(agent, repaired(start, allow_open_tail=paused_is_fine), copied(context) if context else {}, options)
         run.approvals = approvals

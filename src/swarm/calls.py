@@ -212,7 +212,7 @@ def attempt(run: Run, call: Planned) -> Flow:
 def read(value: Any, tool: Tool | None = None) -> Outcome:
     """What a function's value means."""
     if isinstance(value, str):
-        return Outcome("ok", value)
+        return Outcome("ok", result_text(value))
     if isinstance(value, Agent):
         handoff = tool.handoff if tool is not None else None
         outcome = Outcome("ok", (handoff.message if handoff else None) or message_for(value))

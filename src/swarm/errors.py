@@ -30,6 +30,7 @@ Errors of the model, of the provider and of the user are told apart, so that a p
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -183,6 +184,13 @@ class Cancelled(BaseException):
 
 class SchemaWarning(UserWarning):
     """A parameter's type cannot be said in JSON Schema; it is sent as a string and passed on as it comes."""
+
+
+def attach(error: Exception, response: Response) -> None:
+    """Put the response so far on an exception of any kind: as `.response`, or as `.swarm_response` if it has a `.response` of its own."""
+    taken = not isinstance(error, SwarmError) and hasattr(error, "response")
+    with suppress(AttributeError, TypeError):  # an exception may refuse attributes
+        setattr(error, "swarm_response" if taken else "response", response)
 
 
 def status_error(

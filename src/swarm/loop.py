@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import calls, limits
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
-from .errors import Cancelled, LimitExceeded
+from .errors import Cancelled, LimitExceeded, StateError, attach
 from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
 from .handoffs import offered, table_of
 from .messages import assistant_message, open_calls, unique_ids
@@ -30,8 +30,7 @@ def conversation(run: Run) -> Flow:
         response = run.response("cancelled")
     except Exception as error:
         calls.settle(run, error=error)
-        reason = f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error"
-        error.response = run.response(reason)  # type: ignore[attr-defined]  # any exception takes it, the user's own too
+        attach(error, run.response(f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error"))
         raise
     if run.options.watched:
         yield from run.tell(Done(run.agent.name, response))
@@ -59,6 +58,8 @@ def turns(run: Run) -> Flow:
 def resume(run: Run) -> Flow:
     """Execute what the history left open, if it did. Returns a reason to stop, or None."""
     if not open_calls(run.history):
+        if run.approvals:
+            raise StateError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
         return None
     if run.options.max_turns == 0:
         return "tool_calls"

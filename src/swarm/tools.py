@@ -132,6 +132,8 @@ class Tool:
         self._read(fn)
 
     def _check_options(self) -> None:
+        if inspect.isgeneratorfunction(self.fn) or inspect.isasyncgenfunction(self.fn):
+            raise AgentError(f"{self.name} yields its result piece by piece, but a model gets one text: return the whole, such as a list")
         if self.timeout is not None and self.timeout <= 0:
             raise AgentError(f"{self.name}: timeout={self.timeout!r} must be a number of seconds above 0, or None for no limit")
         if self.retries < 0:
@@ -341,13 +343,24 @@ def result_text(value: Any) -> str:
         Exception: whatever the value's own `__str__` raises.
     """
     if isinstance(value, str):
-        return value if type(value) is str else str.__str__(value)
+        return _whole(value if type(value) is str else str.__str__(value))
     if isinstance(value, (dict, list, BaseModel)) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
         try:
             return to_json(value, fallback=str).decode()
         except ValueError:  # text or keys that JSON cannot hold, a value that holds itself
-            return str(cast("Any", value))
-    return str(value)
+            return _whole(str(cast("Any", value)))
+    return _whole(str(value))
+
+
+def _whole(text: str) -> str:
+    """The text with "?" for halves of surrogate pairs (as of file names that are no UTF-8), which no request could carry."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
 
 
 _asked: WeakKeyDictionary[Any, dict[Any, tuple[str, ...] | None]] = WeakKeyDictionary()

@@ -411,6 +411,10 @@ class Response(_Plain):
                 return text_of(message)
         return ""
 
+    def model_dump(self) -> dict[str, Any]:
+        """The same as `as_dict()`, by the name that code knows from pydantic models."""
+        return self.as_dict()
+
     @property
     def handoffs(self) -> list[tuple[str, str]]:
         """Who handed over to whom, in order, by name."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from swarm import Agent, Response, tool
+from swarm.errors import StateError
 from swarm.models.scripted import call
 from tests.look import is_valid
 from tests.modes import Drive
@@ -23,7 +24,9 @@ def test_an_approval_is_not_for_a_call_made_later(drive: Drive) -> None:
         paid.append(1)
         return "paid"
 
-    response = drive(Agent(functions=[pay]), HI, [call("pay", id="pay")], approvals={"pay": True})
+    with pytest.raises(StateError, match="no call is open"):
+        drive(Agent(functions=[pay]), HI, [call("pay", id="pay")], approvals={"pay": True})
+    response = drive(Agent(functions=[pay]), HI, [call("pay", id="pay")], approvals={})
     assert response.stop_reason == "approval"
     assert [pending.id for pending in response.pending] == ["pay"]
     assert paid == []

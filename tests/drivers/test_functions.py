@@ -410,3 +410,26 @@ def test_nothing_but_try_finally_is_open_over_a_yield() -> None:
     around = [node for node in ast.walk(tree) if isinstance(node, ast.AsyncWith | ast.With)]
     assert around
     assert [node.lineno for node in around for inner in ast.walk(node) if isinstance(inner, ast.Yield | ast.YieldFrom)] == []
+
+
+def test_an_async_function_that_exits_leaves_the_next_one_working(drive: Drive) -> None:
+    """D16"""
+
+    async def leave() -> str:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        drive(Agent(functions=[leave]), "go", [call("leave")])
+    assert drive(Agent(functions=[add_one]), "go", [call("add_one", {"n": 1}), "done"]).text == "done"
+
+
+def test_a_function_that_is_cancelled_cancels_the_run_in_parallel_too() -> None:
+    """D16"""
+
+    async def cut() -> str:
+        raise asyncio.CancelledError
+
+    for mode in ("async", "async-stream"):
+        with pytest.raises(asyncio.CancelledError):
+            turns = [[call("add_one", {"n": 1}), call("cut")]]
+            Drive(mode)(Agent(functions=[cut, add_one]), "go", turns, swarm={"parallel_tools": True})

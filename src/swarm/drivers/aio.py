@@ -77,7 +77,10 @@ class AsyncDriver:
                                 yield event
                             answer = inner.result()
                         except BaseException as error:
-                            raise inner.explain(error) from None
+                            explained = inner.explain(error)
+                            if explained is error:
+                                raise
+                            raise explained from error
                         finally:
                             await inner.close()
                     else:
@@ -298,9 +301,9 @@ class _Side:
             if event is not None:
                 return event
             self._open -= 1
-            failed = next((task for task in self._tasks if task.done() and not task.cancelled() and task.exception()), None)
-            if failed is not None:
-                raise failed.exception()  # type: ignore[misc]  # it has one, it was chosen for it
+            for task in self._tasks:
+                if task.done():
+                    task.result()  # raises what the flow raised, a cancellation too
         return None
 
     def result(self) -> list[Any]:

@@ -61,7 +61,7 @@ def wait_for(awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
     box: list[asyncio.Task[Any]] = []
 
     def start() -> None:
-        task = background.loop.create_task(_timed(awaitable, timeout), context=context)
+        task = background.loop.create_task(_outcome(_timed(awaitable, timeout)), context=context)
         box.append(task)
         task.add_done_callback(lambda _: done.set())
 
@@ -71,9 +71,19 @@ def wait_for(awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
     except BaseException:  # Ctrl-C: what runs in the background must not go on
         background.loop.call_soon_threadsafe(lambda: box[0].cancel())
         raise
-    value = box[0].result()
+    value, error = box[0].result()
+    if error is not None:
+        raise error
     adopt(context)
     return value
+
+
+async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """What an awaitable comes to. It never raises, since SystemExit or KeyboardInterrupt out of a task would end the loop."""
+    try:
+        return await awaitable, None
+    except BaseException as error:
+        return None, error
 
 
 async def _timed(awaitable: Awaitable[Any], timeout: float | None) -> Any:

@@ -203,7 +203,7 @@ def _split(turn: Turn, number: int) -> Iterator[Chunk]:
         if piece := word if position == len(words) - 1 else word + " ":
             yield _chunk({"content": piece})
     for index, entry in enumerate(_calls(turn, number)):
-        text = entry["function"]["arguments"]
+        text = entry["function"]["arguments"] or ""
         yield _chunk({"tool_calls": [{**entry, "index": index, "function": {**entry["function"], "arguments": ""}}]})
         for start in range(0, len(text), 8):
             yield _chunk({"tool_calls": [{"index": index, "function": {"arguments": text[start : start + 8]}}]})
