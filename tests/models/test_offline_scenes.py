@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from tests.models.offline_stage import TEXT, Stage, airline, ask, call_of, function
 
 Message = dict[str, object]

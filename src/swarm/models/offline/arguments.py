@@ -11,7 +11,7 @@ from .functions import Function, as_dict
 from .pairing import Candidate, assign, by_direction, close_words
 from .slots import Slot, slots_of
 from .spans import Span
-from .words import LANGUAGE_NAMES, STOPWORDS, stem, stems, vocabulary, words
+from .words import LANGUAGE_NAMES, STOPWORDS, says_more, stem, vocabulary, words
 
 _YES = re.compile(r"\b(?:enabled?|on|activate|yes|yeah|start|true|allow|with|include|subscribe)\b", re.I)
 _NO = re.compile(r"\b(?:disabled?|off|deactivate|no|not|never|stop|false|without|don'?t|mute|unsubscribe|cancel|neither)\b|n't\b", re.I)
@@ -295,7 +295,10 @@ def _text(reading: Reading, slot: Slot) -> Any:
     if slot.kind == "query":
         return freetext.query(rest, own) if slot.required else None
     thing = freetext.thing(rest, own) if slot.kind in ("title", "text") else ""
-    return thing if set(stems(thing)) - own else None
+    noun, _, named = thing.partition(" ")
+    if named and stem(noun.lower()) in slot.nouns:
+        thing = named
+    return thing if says_more(thing, own) else None
 
 
 def _own_words_removed(text: str, own: set[str]) -> str | None:

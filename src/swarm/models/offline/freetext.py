@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .words import STOPWORDS, is_acknowledgement, is_question, stem, stems, words
+from .words import STOPWORDS, is_acknowledgement, is_question, says_more, stem, stems, words
 
 _POLITE_START = re.compile(
     r"^(?:(?:hi|hey|hello|ok|okay|yes|yeah|no|please|well|so|and|just|now|actually|then|also|great|sure|sorry)\b[,!. ]*)+", re.I
@@ -76,7 +76,7 @@ def message(text: str, own: set[str]) -> str | None:
         if match and words(said := match.group(match.lastindex or 0)):
             return plain(said)
     rest = thing(text, own)
-    return rest if rest and set(stems(rest)) - own else None
+    return rest if says_more(rest, own) else None
 
 
 def reason(text: str, own: set[str], needed: bool) -> str | None:

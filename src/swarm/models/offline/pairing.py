@@ -93,7 +93,7 @@ def _fit(slot: Slot, candidate: Candidate, units: set[str]) -> int:
     if not slot.is_id:
         if set(near[:1]) & slot.nouns or set(following[:1]) & slot.nouns:
             return NAMED
-        return 0 if set(near[:1]) & _OTHER_THINGS else POSSIBLE
+        return 0 if set(near[:1]) & _OTHER_THINGS and near != ["order"] else POSSIBLE
     value = str(candidate.span.value)
     prefix = re.match(r"[A-Za-z]*", value).group().lower()  # type: ignore[union-attr]  # matches the empty string
     if set(near[:1]) & slot.nouns or (len(prefix) > 2 and any(noun.startswith(prefix) or stem(prefix) == noun for noun in slot.nouns)):

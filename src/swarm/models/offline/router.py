@@ -31,7 +31,7 @@ WEIGHTS: Mapping[str, float] = {
     "elsewhere": 2.6,
     "elsewhere_like": 3.3,
     "evidence": 4.8,
-    "human_named": 5.5,
+    "human_named": 10.0,
     "kind_like": 7.8,
     "name": 4.2,
     "never": -100.0,

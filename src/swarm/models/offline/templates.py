@@ -57,10 +57,11 @@ def confirm(function: Function, arguments: Mapping[str, Any]) -> str:
 
 def is_ours(text: str) -> bool:
     """Whether a text is one of the two questions above."""
-    return text.startswith(("To ", "Shall I ")) and text.endswith("?") and (", I need " in text or text.endswith("? (yes/no)"))
+    return is_confirmation(text) or (text.startswith("To ") and ", I need " in text and text.endswith("?"))
 
 
 def is_confirmation(text: str) -> bool:
+    """Whether a text asks whether a function shall be called."""
     return text.startswith("Shall I ") and text.endswith("? (yes/no)")
 
 
@@ -117,7 +118,7 @@ def _result(call: Done) -> str:
         text = text[:LONGEST_RESULT].rsplit(" ", 1)[0] + " …"
     name = " ".join(call.name.replace("_", " ").split())
     if call.failed:
-        return f"That did not work. {text}"
+        return f"That did not work. {text if text[-1] in '.!?…' else f'{text}.'}"
     if text in ("", "None", "null", "true", "True", "ok", "OK"):
         return f"Done: {name}."
     told = (

@@ -35,9 +35,10 @@ _TO_KNOW = re.compile(
     + r"(?:why|when|who|what(?:'s| is| are| was| does| do| did| happens| if| kind of)|how (?:long|much|many|often|far|soon|old|big))\b",
     re.I,
 )
+_PERSON = r"(?:human|person|agent|representative|rep|supervisor|manager|boss|staff|employee|operator|colleague)\b"
 _SOMEBODY = re.compile(
-    r"\b(?:talk|speak|chat|connect me|put me|transfer me|get me|give me|want|need)\b.{0,40}"
-    r"\b(?:human|person|someone|somebody|anyone|anybody|agent|representative|rep|supervisor|manager|boss|staff|employee|operator|colleague)\b"
+    rf"\b(?:talk|speak|chat|connect me|put me|transfer me)\b.{{0,40}}\b(?:someone|somebody|anyone|anybody|{_PERSON})"
+    rf"|\b(?:get|give|want|need)(?: me)?(?: to see)? (?:a |an |the |your )?(?:real |human |actual )?{_PERSON}"
     r"|\b(?:real|human) (?:person|agent|being)\b",
     re.I,
 )
@@ -95,6 +96,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def says_more(text: str, own: set[str]) -> bool:
+    """Whether the text has a word of meaning, or a number, beyond the stems in `own`."""
+    return any(character.isdigit() for character in text) or bool(set(stems(text)) - own)
+
+
 def stem(word: str) -> str:
     """The word without its most common English endings, so that "cancelled" meets "cancel"."""
     for ending, instead in _ENDINGS:
@@ -103,7 +109,7 @@ def stem(word: str) -> str:
             break
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
         word = word[:-1]
-    return word[:-1] if len(word) > 4 and word[-1] == "e" else word
+    return word[:-1] if (len(word) > 4 and word[-1] == "e") or (len(word) > 5 and word.endswith("ll")) else word
 
 
 def stems(text: str) -> list[str]:
