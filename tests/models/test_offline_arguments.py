@@ -16,7 +16,9 @@ from tests.models.offline_stage import TEXT, function
 INT, NUMBER, BOOL = {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
 
 
-@pytest.mark.parametrize(("name", "least"), [("arguments_dev", 0.95), ("arguments_own", 0.95), ("arguments_heldout", 0.9)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("arguments_dev", 0.95), ("arguments_own", 0.95), ("arguments_heldout", 0.9), ("arguments_last", 0.9)]
+)
 def test_it_fills_the_right_arguments(name: str, least: float) -> None:
     data = load(name)
     assert 1 - len(wrong_arguments(data)) / len(data["cases"]) >= least

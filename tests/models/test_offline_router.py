@@ -23,7 +23,9 @@ def share_right(name: str, by: Router) -> float:
     return sum(label == chosen for *_, label, chosen in answers) / len(answers)
 
 
-@pytest.mark.parametrize(("name", "least"), [("routing_dev", 0.95), ("routing_own", 0.85), ("routing_heldout", 0.85)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("routing_dev", 0.95), ("routing_own", 0.85), ("routing_heldout", 0.85), ("routing_last", 0.9)]
+)
 def test_it_chooses_the_right_function_or_none(name: str, least: float) -> None:
     assert share_right(name, router()) >= least
 

@@ -16,7 +16,7 @@ from .words import LANGUAGE_NAMES, STOPWORDS, says_more, stem, vocabulary, words
 _YES = re.compile(r"\b(?:enabled?|on|activate|yes|yeah|start|true|allow|with|include|subscribe)\b", re.I)
 _NO = re.compile(r"\b(?:disabled?|off|deactivate|no|not|never|stop|false|without|don'?t|mute|unsubscribe|cancel|neither)\b|n't\b", re.I)
 _SWITCH = vocabulary("on enabled enable active activate state status value flag")
-_INSTEAD = re.compile(r"\b(?:over|instead of|rather than|not|than)\s+(?:the\s+)?$", re.I)
+_INSTEAD = re.compile(r"(?:\b(?:over|instead of|rather than|than)|(?:\bnot|n['’]t|\bno)(?:\s+(?!but\b)\w+){0,2})\s+(?:the\s+)?$", re.I)
 _CURRENCY = re.compile(
     r"\b(?:[A-Z]{3}|(?:us |canadian |australian )?dollars?|euros?|pounds?|yen|yuan|rupees?|francs?|pesos?|won|kron[ae]r?|rubles?)\b|[$€£¥]"
 )
@@ -222,7 +222,8 @@ def _proper(reading: Reading) -> list[Span]:
 _COMMANDS = vocabulary(
     """
     please show tell send give book find check search order cancel change update set turn play put add make open start stop email
-    mail call notify move fly take bring convert look buy reserve register say greet hi hello hey thanks good dear enable disable
+    mail call notify move fly take bring convert look buy reserve register say greet welcome meet
+    hi hello hey thanks good dear enable disable
     switch track weather forecast weekend current
     """
 )
@@ -247,18 +248,27 @@ def _places(reading: Reading) -> list[Span]:
 
 
 def _person(reading: Reading, slot: Slot) -> str | None:
-    match = _NAME.search(reading.text)
-    if match:
-        said = re.match(r"[^\W\d_][\w'’-]*(?:\s+[^\W\d_a-z][\w'’-]*)*", reading.text[match.end() :])
-        alone = said and not re.match(r"\s*[^\W\d_]", reading.text[match.end() + said.end() :]) and said.group().lower() not in _NO_NAMES
-        if said and said.group().lower() not in STOPWORDS and (said.group()[0].isupper() or "name" in match.group().lower() or alone):
-            return reading.take(Span(match.end(), match.end() + said.end(), said.group()))
+    if introduced := _introduced(reading.text):
+        return reading.take(introduced)
     proper = _proper(reading)
     cued = [span for span in proper if _TO_SOMEBODY.search(spans.before(reading.text, span.start))]
     if cued or (proper and slot.required):
         return reading.take((cued or proper)[0])
     lower = re.search(r"\bto ((?:my |the )?[a-z]+)\b", reading.text) if slot.kind == "recipient" and slot.required else None
     return reading.take(Span(lower.start(1), lower.end(1), lower.group(1))) if lower else None
+
+
+def _introduced(text: str) -> Span | None:
+    """The name in "my name is Ann Lee", "this is Dr. Watson", "I'm bob"."""
+    match = _NAME.search(text)
+    said = re.match(r"[^\W\d_][\w'’-]*", text[match.end() :]) if match else None
+    if not match or not said or said.group().lower() in STOPWORDS:
+        return None
+    start, end = match.end(), match.end() + said.end()
+    if run := next((span for span in spans.capitalised(text) if span.start == start), None):
+        return run
+    alone = not re.match(r"\s*[^\W\d_]", text[end:]) and said.group().lower() not in _NO_NAMES
+    return Span(start, end, said.group()) if alone or "name" in match.group().lower() else None
 
 
 def _texts(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> None:

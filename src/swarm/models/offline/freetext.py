@@ -23,9 +23,10 @@ _COMMAND = re.compile(
     r"\b(?: (?:me|us))?(?: for\b| up\b)? ",
     re.I,
 )
-_ARTICLE = re.compile(r"^(?:a|an|the|some|any|my|our|it) ", re.I)
+_ARTICLE = re.compile(r"^(?:(?:it|this|that)(?:'s| is| was)|a|an|the|some|any|my|our|it) ", re.I)
 _TRAILING_PLACE = re.compile(r" (?:to|on|onto|in|into|from|at) (?:the|my|our|your) ([\w ]{1,60}?)[.!?]{0,4}$", re.I)
 _CLAUSE_END = re.compile(r"[.!?;]{1,4} |[.!?;]{1,4}$|, (?!and\b)| [-–—] ")
+_HAPPENED = re.compile(r"\b(?:\w+ed|is|was|were|not|too|never|broken|wrong|torn|late|missing|defective)\b|n't\b", re.I)
 _BECAUSE = re.compile(
     r"\b(?:because|since (?=(?:i|it|we|they|you|the|my|he|she)\b)|due to|as it|reason(?: is|:)|the reason being)\s+(.+)$", re.I
 )
@@ -84,7 +85,7 @@ def reason(text: str, own: set[str], needed: bool) -> str | None:
     match = _BECAUSE.search(text)
     if match:
         return plain(match.group(1))
-    told = [part for part in _parts(text) if len(part.split()) > 2 and not _asks(part, own)]
+    told = [part for part in _parts(text) if (len(part.split()) > 2 or _HAPPENED.search(part)) and not _asks(part, own)]
     return ", ".join(told) or (plain(text) if needed else None)
 
 
@@ -133,4 +134,5 @@ def _asks(part: str, own: set[str]) -> bool:
         or _COMMAND.match(part)
         or re.match(r"(?:let|connect|put|transfer) (?:me|us)\b|who (?:can|could)\b", part, re.I)
     )
-    return bool(wishes) or is_acknowledgement(part) or len(set(stems(part)) & own) > 0
+    meant = set(stems(part))
+    return bool(wishes) or is_acknowledgement(part) or 2 * len(meant & own) > len(meant) or (len(meant) < 3 and bool(meant & own))

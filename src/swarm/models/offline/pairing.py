@@ -42,6 +42,7 @@ _TARGET = re.compile(r"\b(?:to|destination|end|arrival|check out|until|target|re
 _SOURCE_CUE = re.compile(r"\b(?:from|leaving|out of|starting|since|between)\s+(?:the\s+)?$", re.I)
 _TARGET_CUE = re.compile(r"\b(?:to|into|until|till|through|for|and|in)\s+(?:the\s+)?$", re.I)
 _BEFORE_TARGET = re.compile(r"^\s+(?:to|into|until|till|through|-)\s")
+_MY_ID = re.compile(r"\b(?:my|our) id(?: number)?(?: is)?$")
 _FLIGHT = re.compile(r"[A-Z]{2,3}\s?\d{1,4}")
 _OTHER_THINGS = vocabulary("user custom client order product item flight room ticket account card booking reservation floor step page")
 _UNITS = vocabulary("star day night hour minut percent % degre euro dollar person peopl year month week time guest piec")
@@ -54,6 +55,8 @@ def close_words(text: str, span: Span) -> Near:
     """The three nearest words on each side, fillers left out."""
     token = r"[^\W\d_]+|[%$€£]|\d[\w.,-]*"
     left = [word.lower() for word in re.findall(token, re.split(r"[,.;!?]\s", before(text, span.start))[-1])]
+    if _MY_ID.search(" ".join(left)):
+        left.append("user")
     right = [word.lower() for word in re.findall(token, re.split(r"[,.;!?](?:\s|$)", text[span.end : span.end + 80])[0])]
     return Near(
         [stem(word) for word in reversed(left) if word not in _FILLERS][:3],

@@ -60,7 +60,7 @@ _NUMERAL = "|".join([*_UNITS, *_TENS, *_SCALES])
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_ALONE)}|(?:{_NUMERAL})(?:(?:[\s-]+|\s+and\s+)(?:{_NUMERAL}))*)\b", re.I)
 
 _CAPITAL = r"(?:(?:Ms|Mr|Mrs|Dr|Prof|St)\.\s+)?(?!I\b|I')[^\W\d_a-z][\w'’-]*(?:\.\w[\w'’-]*)*"
-_CAPITALS = re.compile(rf"\b{_CAPITAL}(?:\s+(?:(?:of|de|da|do|del|la|le|les|el|am|an der|upon)\s+)?{_CAPITAL})*")
+_CAPITALS = re.compile(rf"\b{_CAPITAL}(?:\s+(?:(?:of|de|da|do|del|es|la|le|les|el|am|an der|upon)\s+)?{_CAPITAL})*")
 
 
 def before(text: str, position: int) -> str:
