@@ -168,7 +168,7 @@ def _calendar(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> Non
 def _identifiers(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> None:
     wanted = [slot for slot in slots if slot.is_id]
     elsewhere = [*spans.dates(reading.text), *spans.clock_times(reading.text), *spans.emails(reading.text), *spans.urls(reading.text)]
-    if any(slot.kind == "integer" for slot in wanted) or wanted:
+    if wanted:
         free = [span for span in reading.free(spans.ids(reading.text)) if not any(span.overlaps(other) for other in elsewhere)]
         units = {noun for slot in slots if not slot.is_id and slot.kind in ("integer", "number", "quantity") for noun in slot.nouns}
         assign(reading, wanted, [Candidate(span, close_words(reading.text, span)) for span in free], found, units)
@@ -222,9 +222,8 @@ def _proper(reading: Reading) -> list[Span]:
 _COMMANDS = vocabulary(
     """
     please show tell send give book find check search order cancel change update set turn play put add make open start stop email
-    mail call notify move fly take bring convert look buy reserve register say greet welcome meet
-    hi hello hey thanks good dear enable disable
-    switch track weather forecast weekend current
+    mail call notify move fly take bring convert look buy reserve register say greet welcome meet hi hello hey thanks good dear
+    enable disable switch track weather forecast weekend current
     """
 )
 

@@ -28,6 +28,10 @@ LONGEST_READ = 4_000
 """Characters of an utterance that are looked at; routing reads less."""
 
 
+LOOKED_BACK = 20
+"""Turns in which an id that is missing now may have been named; what was said before that is about something else."""
+
+
 class Say(NamedTuple):
     """Answer with a text."""
 
@@ -126,7 +130,10 @@ def _spent(function: Function, text: str, scene: Scene) -> bool:
 
 
 def _must_call(router: Router, scene: Scene) -> Say | CallFunction:
-    """`tool_choice` wants a call. A text parameter that nothing was said for gets the utterance; other values are never made up."""
+    """`tool_choice` wants a call. A text parameter that nothing was said for gets the utterance; other values are never made up.
+
+    A function that the request names is called even if it is marked: that is the application's decision, and no guess.
+    """
     text = scene.turns[-1].text
     chosen = scene.forced
     if chosen is None:
@@ -225,13 +232,9 @@ def _gathered(function: Function, text: str, before: Sequence[Turn]) -> dict[str
     arguments = fill(function, text[:LONGEST_READ])
     for slot in _missing(function, arguments):
         if slot.is_id:
-            for turn in reversed(before):
-                found = (
-                    {} if turn.done and not turn.done[-1].handed_to else fill(function, turn.text[:LONGEST_READ], [slot.name], sure=True)
-                )
-                if found:
-                    arguments |= found
-                    break
+            unused = (turn.text for turn in reversed(before[-LOOKED_BACK:]) if not turn.done or turn.done[-1].handed_to)
+            named = (fill(function, said[:LONGEST_READ], [slot.name], sure=True) for said in unused)
+            arguments |= next((values for values in named if values), {})
     return arguments
 
 

@@ -94,7 +94,7 @@ class Function:
         parts = [part.strip() for part in re.split(r"[.;,()]| or | and ", cleaned) if len(part.split()) > 1]
         self.facets = [self.phrase, self.about, *parts]
         self.handoff = bool(_HANDOFF.match(self.name))
-        self.role = _role(f"{in_words(self.name)} {self.description}".lower())
+        self.role = _role(f"{in_words(self.name)} {self.description}".lower(), bool(self.required))
         named, told = (" ".join(words(text)[:1]) for text in (self.phrase, self.description))
         self.looks = named in _LOOKING or told in _LOOKING
         self.acts = not self.handoff and (named in _ACTING or (not self.looks and told in _ACTING))
@@ -113,9 +113,10 @@ def in_words(name: str) -> str:
     return " ".join(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).replace("_", " ").replace("-", " ").lower().split())
 
 
-def _role(text: str) -> str:
+def _role(text: str, needs_arguments: bool) -> str:
+    """What a function is for, where that changes how it is found. Nothing that needs arguments closes a case or leads elsewhere."""
     for role, pattern in (("closing", _CLOSING), ("elsewhere", _ELSEWHERE), ("human", _HUMAN), ("answers", _ANSWERS)):
-        if pattern.search(text):
+        if pattern.search(text) and not (needs_arguments and role in ("closing", "elsewhere")):
             return role
     return ""
 
