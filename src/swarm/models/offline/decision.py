@@ -234,7 +234,7 @@ def _gathered(function: Function, text: str, before: Sequence[Turn]) -> dict[str
         if slot.is_id:
             unused = (turn.text for turn in reversed(before[-LOOKED_BACK:]) if not turn.done or turn.done[-1].handed_to)
             named = (fill(function, said[:LONGEST_READ], [slot.name], sure=True) for said in unused)
-            arguments |= next((values for values in named if values), {})
+            arguments |= next((values for values in named if values), dict[str, Any]())
     return arguments
 
 
