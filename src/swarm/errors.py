@@ -22,6 +22,7 @@
             ├── ConnectionFailed        no connection, or it broke before anything came
             └── ModelTimeout (TimeoutError)  connect, read or whole-call time limit
 
+    OutOfTime (RunTimeout)          the same inside the run whose time is over; it leaves that run as a plain RunTimeout
     Cancelled (BaseException)       thrown into a run that is being closed; users never see it
     SchemaWarning (UserWarning)     a type that a JSON Schema cannot say
 
@@ -101,6 +102,10 @@ class LimitExceeded(SwarmError):
 
 class RunTimeout(SwarmError, TimeoutError):
     """`run(timeout=...)` ran out. What was done until then is on `.response`."""
+
+
+class OutOfTime(RunTimeout):
+    """The time of this very run is over. Told from the RunTimeout of another run that a function made, which is that call's failure."""
 
 
 class ModelError(SwarmError):
