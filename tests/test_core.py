@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, AsyncSwarm, Handoff, Response, Result, Swarm
-from swarm.errors import ConfigError, ConnectionFailed, ToolError
+import swarm
+from swarm import Agent, AsyncSwarm, Handoff, Response, Result, State, Swarm
+from swarm.errors import ConfigError, ConnectionFailed, StateError, ToolError
 from swarm.events import Event
+from swarm.models.profiles import Profile
 from swarm.models.scripted import ScriptedModel, Turn, call
 from tests.modes import Drive, names
 
@@ -41,9 +43,65 @@ def test_a_call_that_cannot_run_is_raised_too(drive: Drive, arguments: str) -> N
     assert caught.value.response is not None
 
 
-def test_tool_errors_must_be_known() -> None:
-    with pytest.raises(ValueError, match="tool_errors"):
-        Swarm(ScriptedModel([]), tool_errors="ignore")
+def test_lazy_names_are_listed() -> None:
+    """For completion in a shell: what is imported at first use is there all the same."""
+    assert set(swarm.__all__) <= set(dir(swarm))
+    assert "__getattr__" in dir(swarm)
+
+
+class Named:
+    pass
+
+
+@pytest.mark.parametrize("kind", [Swarm, AsyncSwarm])
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"tool_errors": "ignore"}, ValueError, "tool_errors='ignore' must be 'report' or 'raise'"),
+        ({"parallel_tools": 0}, ValueError, "parallel_tools=0 must be at least 1"),
+        ({"parallel_tools": -2}, ValueError, "parallel_tools=-2"),
+        ({"parallel_tools": "yes"}, TypeError, "parallel_tools must be True, False or how many"),
+        ({"parallel_tools": 2.5}, TypeError, "parallel_tools"),
+        ({"profile": "opennai"}, ConfigError, "no profile is named 'opennai'; there are: default, openai"),
+        ({"profile": {"name": "openai"}}, TypeError, "profile must be a Profile or the name of one"),
+        ({"on_event": 5}, TypeError, "on_event must be a function or a list of functions that take an event, not 5"),
+        ({"on_event": None}, TypeError, "on_event"),
+        ({"on_event": [print, "log"]}, TypeError, "on_event .* not 'log'"),
+        ({"redact": "***"}, TypeError, "redact must be a function"),
+        ({"client": "gpt-4o"}, ConfigError, r"'gpt-4o' is no client; a model's name goes on Agent\(model=\.\.\.\)"),
+        ({"client": Named}, ConfigError, r"a class is no client: give an instance, Named\(\.\.\.\)"),
+        ({"client": ScriptedModel}, ConfigError, "give an instance"),
+    ],
+)
+def test_a_wrong_option_is_refused_at_construction(
+    kind: type[Swarm | AsyncSwarm], options: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    """U07"""
+    with pytest.raises(error, match=said):
+        kind(**options)
+
+
+def test_a_client_that_is_none_is_refused_when_it_is_replaced() -> None:
+    swarm = Swarm(ScriptedModel(["hi"]))
+    with pytest.raises(ConfigError, match="Agent"):
+        swarm.client = "gpt-4o"
+    assert swarm.run(Agent(), "go").text == "hi"
+
+
+@pytest.mark.parametrize("parallel", [False, True, 1, 3])
+def test_parallel_tools_is_a_switch_or_a_number(parallel: bool | int) -> None:
+    """D23"""
+    response = Swarm(ScriptedModel([[call("fail", {"secret": "x"})] * 2, "done"]), parallel_tools=parallel).run(
+        Agent(functions=[fail]), "go"
+    )
+    assert response.text == "done"
+
+
+@pytest.mark.parametrize("profile", ["openai", Profile("own", name_field=False)])
+def test_a_profile_is_named_or_given(profile: Any) -> None:
+    model = ScriptedModel(["hi"])
+    Swarm(model, profile=profile).run(Agent(), [{"role": "user", "name": "ann", "content": "go"}])
+    assert ("name" in model.requests[0]["messages"][1]) == (profile == "openai")
 
 
 def test_redact_speaks_for_an_exception(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,11 +240,66 @@ def test_an_agent_with_its_own_client_needs_no_other(drive: Drive, monkeypatch: 
     assert drive(Agent(client=own), "go", None).text == "mine"
 
 
-def test_what_is_no_client_or_agent_is_refused(drive: Drive) -> None:
+@pytest.fixture
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SWARM_OFFLINE", "SWARM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_environment")
+def test_a_missing_client_is_told_at_the_call() -> None:
+    """P13: not when the first item of a stream is read, or the coroutine awaited; and nothing is awaited in vain."""
+    state = Swarm(ScriptedModel(["hi"])).run(Agent(), "go").state()
+    for each in (Swarm(), AsyncSwarm()):
+        for start in (lambda s: s.run(Agent(), "go"), lambda s: s.run(Agent(), "go", stream=True), lambda s: s.stream(Agent(), "go")):
+            with pytest.raises(ConfigError, match="no model to talk to"):
+                start(each)
+    with pytest.raises(ConfigError, match="no model to talk to"):
+        Swarm().resume(state)
+
+
+@pytest.mark.usefixtures("no_environment")
+def test_what_asks_no_model_needs_no_client() -> None:
+    """K02, D25"""
+    wanted = [call("fail", {"secret": "x"}, id="1")]
+    assert Swarm().handle_tool_calls(wanted, [fail], {}, False).messages[0]["content"] == "Error: ValueError: no luck with x"
+    with pytest.raises(ConfigError, match="no model to talk to"):
+        Swarm().get_chat_completion(Agent(), [{"role": "user", "content": "hi"}], {}, None, False, False)
+
+    class Own(Swarm):
+        def get_chat_completion(self, *args: Any, **kwargs: Any) -> Any:
+            return {"choices": [{"message": {"role": "assistant", "content": "own"}}]}
+
+    class Asks(Swarm):
+        def get_chat_completion(self, *args: Any, **kwargs: Any) -> Any:
+            return super().get_chat_completion(*args, **kwargs)
+
+    assert Own().run(Agent(), "go").text == "own"
+    with pytest.raises(ConfigError, match="no model to talk to"):
+        Asks().run(Agent(), "go")
+
+
+def test_what_is_no_client_is_refused(drive: Drive) -> None:
     with pytest.raises(ConfigError, match=r"chat\.completions\.create"):
         drive(Agent(), "go", object())
-    with pytest.raises(TypeError, match="Agent"):
-        drive("agent", "go", ["done"])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="a model's name goes on Agent"):
+        drive(Agent(client="gpt-4o"), "go", ["done"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "messages", "said"),
+    [
+        ("agent", "go", "agent must be an Agent, not str"),
+        ("go", Agent(), r"the agent comes first: run\(agent, messages\)"),
+        ([{"role": "user", "content": "go"}], Agent(), "the agent comes first"),
+        (Agent, "go", r"not a class: give an instance, Agent\(\.\.\.\)"),
+        (None, "go", "not NoneType"),
+    ],
+)
+def test_what_is_no_agent_is_refused(drive: Drive, agent: Any, messages: Any, said: str) -> None:
+    """U07"""
+    with pytest.raises(TypeError, match=said):
+        drive(agent, messages, ["done"])
 
 
 def test_an_unknown_argument_is_refused(drive: Drive) -> None:
@@ -271,11 +384,37 @@ def test_an_exception_keeps_what_is_its_own(drive: Drive, kind: type[Exception])
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_turns": "5"}, {"timeout": "1"}, {"limits": {"model_calls": 1}}, {"context_variables": [1]}, {"context_variables": "x"}]
+    "wrong",
+    [
+        {"max_turns": "5"},
+        {"timeout": "1"},
+        {"limits": {"model_calls": 1}},
+        {"context_variables": [1]},
+        {"context_variables": "x"},
+        {"approvals": ["call_1"]},
+        {"approvals": True},
+    ],
 )
 def test_an_argument_of_a_wrong_type_is_refused(drive: Drive, wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=next(iter(wrong))):
         drive(Agent(), "go", ["done"], **wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"approvals": [1]}, {"context_variables": [1]}, {"max_turns": "5"}, {"timeout": "1"}])
+def test_resume_refuses_an_argument_of_a_wrong_type(drive: Drive, wrong: dict[str, Any]) -> None:
+    state = drive(Agent(), "go", ["done"]).state()
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        drive.resume(state, ["done"], **wrong)
+
+
+def test_resume_looks_at_the_state_before_anything_else(drive: Drive) -> None:
+    with pytest.raises(TypeError, match=r"resume takes a State, not dict: load_state"):
+        drive.resume({}, ["done"])
+    with pytest.raises(StateError, match="state has version None"):
+        drive.resume(State({}, {}), ["done"])
+    state = State({**drive(Agent(name="A"), "go", ["done"]).state(), "agent": "B"}, {"A": Agent(name="A")})
+    with pytest.raises(StateError, match=r"state\.agent is 'B', which is not among the agents given: 'A'"):
+        drive.resume(state, ["done"])
 
 
 def test_the_client_may_be_replaced() -> None:

@@ -54,3 +54,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(f".models.{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module 'swarm' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, cast
 
 from . import calls, loop
 from .context import copied
@@ -15,8 +15,9 @@ from .events import Event
 from .limits import Limits
 from .lowlevel import LowLevel, OverriddenModel, overridden
 from .messages import repaired
+from .models.client import model_for
 from .models.default import default_client
-from .models.profiles import Profile
+from .models.profiles import Profile, choose
 from .run import Options, Run, Signal, logger
 from .state import State, revive
 from .types import Agent
@@ -24,6 +25,8 @@ from .types import Agent
 logger.addHandler(logging.NullHandler())
 
 Observer = Callable[[Event], Any]
+Messages = str | list[dict[str, Any]]
+Approvals = dict[str, Any]
 INFINITE = float("inf")
 
 
@@ -38,12 +41,15 @@ class Base:
         parallel_tools: whether the calls of one reply run side by side; a number is how many at once.
         tool_errors: "report" tells the model what went wrong; "raise" raises it, after the whole batch has run, with the response so
             far as `.response` (as `.swarm_response` if the exception has a `.response` of its own).
-        on_event: functions called with every event of every run, sync or async; what they raise is logged and goes no further.
-        redact: called with an exception before its text goes to the model, and with a text before `debug` prints it; returns a text.
+        on_event: a function, or several, called with every event of every run, sync or async; what they raise is logged and goes no
+            further.
+        redact: called with an exception before its text goes to the model, and with each text before `debug` prints it or the log takes
+            it (at debug level; nothing of a run is logged at others); returns a text.
 
     Raises:
-        TypeError: a policy that is none.
-        ValueError: another value of `tool_errors`.
+        TypeError: a policy that is none, an observer or `redact` that cannot be called, another argument of a wrong type.
+        ValueError: another value of `tool_errors`, `parallel_tools` below 1.
+        ConfigError: a client that is a text or a class, a profile that there is not.
     """
 
     def __init__(
@@ -53,19 +59,20 @@ class Base:
         policies: Sequence[Any] = (),
         profile: Profile | str | None = None,
         parallel_tools: bool | int = False,
-        tool_errors: str = "report",
+        tool_errors: Literal["report", "raise"] = "report",
         on_event: Observer | Sequence[Observer] = (),
         redact: Callable[[Any], Any] | None = None,
     ) -> None:
         if tool_errors not in ("report", "raise"):
             raise ValueError(f"tool_errors={tool_errors!r} must be 'report' or 'raise'")
-        self._client = client
-        self._is_default = client is None
+        if redact is not None and not callable(redact):
+            raise TypeError(f"redact must be a function, not {redact!r}")
+        self.client = client
         self._hooks = hooks_of(policies)
-        self._profile = profile
-        self._parallel_tools = parallel_tools
+        self._profile = _checked_profile(profile)
+        self._parallel_tools = _checked_parallel(parallel_tools)
         self._raise_errors = tool_errors == "raise"
-        self._observers: tuple[Observer, ...] = (on_event,) if callable(on_event) else tuple(on_event)
+        self._observers = _observers(on_event)
         self._redact = redact
         self._overrides: dict[str, Any] = overridden(self) if isinstance(self, LowLevel) else {}
         if "get_chat_completion" in self._overrides:
@@ -84,6 +91,8 @@ class Base:
 
     @client.setter
     def client(self, client: Any) -> None:
+        if isinstance(client, str | type):
+            model_for(client)  # says what is wrong with it, before the first run
         self._client = client
         self._is_default = client is None
 
@@ -100,9 +109,69 @@ class Base:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(client={type(self._client).__name__ if self._client is not None else None})"
 
-    def _options(self, agent: Agent, **given: Any) -> Options:
+    def _run(
+        self,
+        item_of: Callable[[Event], Any] | None,
+        agent: Agent,
+        messages: Messages,
+        context_variables: dict[str, Any] | None,
+        model_override: str | None,
+        debug: bool,
+        max_turns: float,
+        execute_tools: bool,
+        limits: Limits | None,
+        approvals: Approvals | None,
+        timeout: float | None,
+    ) -> Any:
+        """A run: its stream of what `item_of` makes of its events, or without `item_of` what it comes to."""
+        run = self._begin(
+            agent,
+            messages,
+            context_variables,
+            approvals,
+            model_override=model_override,
+            stream=item_of is not None,
+            max_turns=max_turns,
+            execute_tools=execute_tools,
+            limits=limits,
+            timeout=timeout,
+            watched=debug or item_of is not None,
+        )
+        self._need_client(run)
+        return self._finish(run, debug) if item_of is None else self._stream(run, debug, item_of)
+
+    def _resume(
+        self,
+        state: State,
+        approvals: Approvals | None,
+        context_variables: dict[str, Any] | None,
+        model_override: str | None,
+        debug: bool,
+        max_turns: float,
+        limits: Limits | None,
+        timeout: float | None,
+    ) -> Any:
+        """What a saved run comes to."""
+        if not isinstance(state, State):  # type: ignore[redundant-expr]  # callers without a type checker
+            raise TypeError(f"resume takes a State, not {type(state).__name__}: load_state(data, agents=[...]) makes one")
+        _check_dicts(approvals, context_variables)
+        options = self._options(model_override=model_override, max_turns=max_turns, limits=limits, timeout=timeout, watched=debug)
+        run = revive(state, options, Signal(), approvals or {}, context_variables or {})
+        self._need_client(run)
+        return self._finish(run, debug)
+
+    def _begin(self, agent: Agent, messages: Any, context: dict[str, Any] | None, approvals: Approvals | None = None, **given: Any) -> Run:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
-            raise TypeError(f"agent must be an Agent, not {type(agent).__name__}")
+            raise TypeError(_no_agent(agent, messages))
+        _check_dicts(approvals, context)
+        options = self._options(**given)
+        start = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0
+        run = Run(agent, repaired(start, allow_open_tail=paused_is_fine), copied(context) if context is not None else {}, options)
+        run.approvals = approvals
+        return run
+
+    def _options(self, **given: Any) -> Options:
         max_turns, timeout, limits = given.get("max_turns"), given.get("timeout"), given.get("limits")
         for name, value in (("max_turns", max_turns), ("timeout", timeout)):
             if value is not None and not isinstance(value, int | float):
@@ -118,7 +187,7 @@ class Base:
         if self._observers:
             given["watched"] = True
         return Options(
-            client=self._client if agent.client is not None else self.client,
+            client=self._client,
             default_client=lambda: self.client,
             default_model=os.environ.get("SWARM_MODEL") if self._is_default else None,
             hooks=self._hooks,
@@ -132,21 +201,62 @@ class Base:
             **given,
         )
 
-    def _begin(self, agent: Agent, messages: Any, context: dict[str, Any] | None, approvals: Any = None, **given: Any) -> Run:
-        options = self._options(agent, **given)
-        start = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-        if context is not None and not isinstance(context, dict):  # type: ignore[redundant-expr]  # callers without a type checker
-            raise TypeError(f"context_variables must be a dict, not {context!r}")
-        paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0
-        run = Run(agent, repaired(start, allow_open_tail=paused_is_fine), copied(context) if context else {}, options)
-        run.approvals = approvals
-        return run
+    def _need_client(self, run: Run) -> None:
+        """Make the default client now if the run begins with it, so that a missing one is told where `run` is called."""
+        if run.agent.client is None and "model" not in self._overrides:
+            run.options.client = self.client
 
-    def _resumed(self, state: State, approvals: dict[str, Any] | None, context: dict[str, Any] | None, **given: Any) -> Run:
-        if not isinstance(state, State):  # type: ignore[redundant-expr]  # callers without a type checker
-            raise TypeError(f"resume takes a State, not {type(state).__name__}: load_state(data, agents=[...]) makes one")
-        agent = state.agents[state["agent"]] if state.get("agent") in state.agents else next(iter(state.agents.values()), None)
-        return revive(state, self._options(agent, **given), Signal(), approvals or {}, context or {})  # type: ignore[arg-type]  # None is refused there
+    def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Any]) -> Any:
+        raise NotImplementedError
+
+    def _finish(self, run: Run, debug: bool) -> Any:
+        raise NotImplementedError
+
+
+def itself(event: Event) -> Event:
+    """The item of a stream of events."""
+    return event
+
+
+def _checked_profile(profile: Any) -> Profile | str | None:
+    if profile is not None and not isinstance(profile, Profile | str):
+        raise TypeError(f"profile must be a Profile or the name of one, not {profile!r}")
+    if profile is not None:
+        choose(None, None, profile)
+    return profile
+
+
+def _checked_parallel(wanted: Any) -> bool | int:
+    if not isinstance(wanted, int):
+        raise TypeError(f"parallel_tools must be True, False or how many calls may run at once, not {wanted!r}")
+    if wanted < 1 and wanted is not False:
+        raise ValueError(f"parallel_tools={wanted!r} must be at least 1; False runs one call after another, True all at once")
+    return wanted
+
+
+def _observers(on_event: Any) -> tuple[Observer, ...]:
+    observers: list[Any] = [on_event]
+    if not callable(on_event) and isinstance(on_event, Iterable):
+        observers = list(cast("Iterable[Any]", on_event))
+    for observer in observers:
+        if not callable(observer):
+            raise TypeError(f"on_event must be a function or a list of functions that take an event, not {observer!r}")
+    return tuple(observers)
+
+
+def _no_agent(agent: Any, messages: Any) -> str:
+    if isinstance(agent, type):
+        return f"agent must be an Agent, not a class: give an instance, {agent.__name__}(...)"
+    if isinstance(messages, Agent):
+        return "the agent comes first: run(agent, messages)"
+    return f"agent must be an Agent, not {type(agent).__name__}"
+
+
+def _check_dicts(approvals: Any, context: Any) -> None:
+    if approvals is not None and not isinstance(approvals, dict):
+        raise TypeError(f"approvals must be a dict {{call id: decision}}, not {approvals!r}")
+    if context is not None and not isinstance(context, dict):
+        raise TypeError(f"context_variables must be a dict, not {context!r}")
 
 
 def innermost(run: Run, effect: Any) -> Flow:

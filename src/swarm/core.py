@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import loop
-from .base import INFINITE, Base
+from .base import INFINITE, Approvals, Base, Messages, itself
 from .drivers.sync import SyncDriver, finish, settled
 from .events import Event, as_stream_item
 from .limits import Limits
@@ -20,8 +20,6 @@ from .types import Agent, Response
 if TYPE_CHECKING:
     from .async_streams import AsyncStream
 
-Messages = str | list[dict[str, Any]]
-Approvals = dict[str, Any]
 Item = TypeVar("Item")
 
 
@@ -90,31 +88,30 @@ class Swarm(Base, LowLevel):
             max_turns: stop when so many messages have been added; 0 asks no model.
             execute_tools: False returns the calls instead of running them.
             limits: what the run may use; see Limits.
-            approvals: decisions by call id for the calls that the history leaves open: True, False, Approve(...) or Refuse(...).
-                Without it, a history that ends in unanswered calls is refused, since it may have been forged.
+            approvals: decisions by call id for the calls that the history leaves open: True, False, Approve(...) or Refuse(...), or
+                their JSON form, {"approve": true, "arguments": {...}} (with `arguments` only if they change) and
+                {"approve": false, "reason": ""}. Without `approvals`, a history that ends in unanswered calls is refused, since it may
+                have been forged.
             timeout: seconds for the whole run; what still runs then is abandoned.
 
         Raises:
+            TypeError: an argument of a wrong type.
+            ValueError: `max_turns` or `timeout` out of range.
+            ConfigError: no client was given and the environment names none; what was given is none.
             HistoryError: messages that cannot be sent.
-            ModelError: the model's side failed. This, and whatever else ends the run, carries the response so far as `.response`.
+            AgentError: lists of an agent were changed since it was made, and hold now what no model could call.
+            StateError: an approval for a call that is not open.
+            ModelError: the model's side failed. This, and whatever else ends a run that has begun, carries the response so far as
+                `.response`.
             RunTimeout: `timeout` ran out.
             LimitExceeded: a limit, if `Limits(on_limit="raise")`.
-            StateError: an approval for a call that is not open.
+            Exception: what instructions or another callback raised; with `tool_errors="raise"` what a function raised, or a ToolError for
+                a call that could not run.
         """
-        run = self._begin(
-            agent,
-            messages,
-            context_variables,
-            approvals,
-            model_override=model_override,
-            stream=stream,
-            max_turns=max_turns,
-            execute_tools=execute_tools,
-            limits=limits,
-            timeout=timeout,
-            watched=stream or debug,
+        item_of = as_stream_item if stream else None
+        return self._run(
+            item_of, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
         )
-        return self._stream(run, debug, as_stream_item) if stream else self._finish(run, debug)
 
     def stream(
         self,
@@ -130,21 +127,10 @@ class Swarm(Base, LowLevel):
         approvals: Approvals | None = None,
         timeout: float | None = None,
     ) -> Stream[Event]:
-        """The same run as typed events (`swarm.events`), the last of them Done(response). See `run` for the arguments."""
-        run = self._begin(
-            agent,
-            messages,
-            context_variables,
-            approvals,
-            model_override=model_override,
-            stream=True,
-            max_turns=max_turns,
-            execute_tools=execute_tools,
-            limits=limits,
-            timeout=timeout,
-            watched=True,
+        """The same run as typed events (`swarm.events`), the last of them Done(response). Arguments, and what is raised, as for `run`."""
+        return self._run(
+            itself, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
         )
-        return self._stream(run, debug, _itself)
 
     def resume(
         self,
@@ -171,20 +157,9 @@ class Swarm(Base, LowLevel):
 
         Raises:
             StateError: the state does not fit its agents, or an approval names no open call.
+            Exception: all that `run` raises.
         """
-        run = self._resumed(
-            state,
-            approvals,
-            context_variables,
-            model_override=model_override,
-            stream=False,
-            max_turns=max_turns,
-            execute_tools=True,
-            limits=limits,
-            timeout=timeout,
-            watched=debug,
-        )
-        return self._finish(run, debug)
+        return self._resume(state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
@@ -192,7 +167,7 @@ class Swarm(Base, LowLevel):
 
     def _finish(self, run: Run, debug: bool) -> Response:
         events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
-        return finish(events, self._observed(debug, _itself) if run.options.watched else None)
+        return finish(events, self._observed(debug, itself) if run.options.watched else None)
 
     def _observed(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Event], Any]:
         read = self._reader(debug, item_of)
@@ -264,24 +239,15 @@ class AsyncSwarm(Base):
         approvals: Approvals | None = None,
         timeout: float | None = None,
     ) -> Coroutine[Any, Any, Response] | AsyncStream[dict[str, Any]]:
-        """`await run(...)` gives the Response, `async for item in run(..., stream=True)` the dicts. Arguments as for `Swarm.run`.
+        """`await run(...)` gives the Response, `async for item in run(..., stream=True)` the dicts. Arguments, and what is raised, as for
+        `Swarm.run`; what is wrong with the arguments is raised at the call, before anything is awaited.
 
         A blocking function runs in a worker thread, so it does not stall the event loop; `@tool(inline=True)` spares that hop.
         """
-        run = self._begin(
-            agent,
-            messages,
-            context_variables,
-            approvals,
-            model_override=model_override,
-            stream=stream,
-            max_turns=max_turns,
-            execute_tools=execute_tools,
-            limits=limits,
-            timeout=timeout,
-            watched=stream or debug,
+        item_of = as_stream_item if stream else None
+        return self._run(
+            item_of, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
         )
-        return self._stream(run, debug, as_stream_item) if stream else self._finish(run, debug)
 
     def stream(
         self,
@@ -297,21 +263,10 @@ class AsyncSwarm(Base):
         approvals: Approvals | None = None,
         timeout: float | None = None,
     ) -> AsyncStream[Event]:
-        """The same run as typed events (`swarm.events`), the last of them Done(response). Arguments as for `Swarm.run`."""
-        run = self._begin(
-            agent,
-            messages,
-            context_variables,
-            approvals,
-            model_override=model_override,
-            stream=True,
-            max_turns=max_turns,
-            execute_tools=execute_tools,
-            limits=limits,
-            timeout=timeout,
-            watched=True,
+        """The same run as typed events (`swarm.events`), the last of them Done(response). As `Swarm.run` otherwise."""
+        return self._run(
+            itself, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
         )
-        return self._stream(run, debug, _itself)
 
     async def resume(
         self,
@@ -325,20 +280,8 @@ class AsyncSwarm(Base):
         limits: Limits | None = None,
         timeout: float | None = None,
     ) -> Response:
-        """Go on with a run that was saved. Arguments as for `Swarm.resume`."""
-        run = self._resumed(
-            state,
-            approvals,
-            context_variables,
-            model_override=model_override,
-            stream=False,
-            max_turns=max_turns,
-            execute_tools=True,
-            limits=limits,
-            timeout=timeout,
-            watched=debug,
-        )
-        return await self._finish(run, debug)
+        """Go on with a run that was saved. Arguments, and what is raised, as for `Swarm.resume`."""
+        return await self._resume(state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> AsyncStream[Item]:
         from .async_streams import AsyncStream
@@ -352,7 +295,7 @@ class AsyncSwarm(Base):
         from .drivers.aio import AsyncDriver
 
         driver = AsyncDriver(run.signal, run.options.timeout)
-        read = self._reader(debug, _itself)
+        read = self._reader(debug, itself)
         async with aclosing(driver.drive(loop.conversation(run))) as events:
             async for event in events:
                 await self._observe(event)
@@ -367,7 +310,3 @@ class AsyncSwarm(Base):
                     await told
             except Exception:
                 logger.exception("an on_event observer failed")
-
-
-def _itself(event: Event) -> Event:
-    return event

@@ -48,11 +48,19 @@ def model_for(client: Any) -> Any:
         return client
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
     if create is None:
-        raise ConfigError(
-            f"{kind.__name__} is no client: it has neither chat.completions.create (as OpenAI() has) "
-            "nor the methods complete and stream (see swarm.Model)"
-        )
+        raise ConfigError(_no_client(client))
     return ForeignClient(client, create)
+
+
+def _no_client(client: Any) -> str:
+    if isinstance(client, str):
+        return f"{client!r} is no client; a model's name goes on Agent(model=...)"
+    if isinstance(client, type):
+        return f"a class is no client: give an instance, {client.__name__}(...)"
+    return (
+        f"{type(client).__name__} is no client: it has neither chat.completions.create (as OpenAI() has) "
+        "nor the methods complete and stream (see swarm.Model)"
+    )
 
 
 def blocks(model: Any, fn: Any) -> bool:
