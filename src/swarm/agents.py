@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .effects import CallTool, Flow, Message
+from .errors import AgentError
 from .handoffs import transfer_name
 from .tools import Tool, result_text
 from .types import Agent, Handoff, Pending
@@ -38,6 +39,7 @@ def returning(handoff: Handoff) -> Callable[[Run, CallTool], Flow]:
 
 def _inside(run: Run, effect: CallTool, agent: Agent, messages: list[Message], handoff: Handoff | None) -> Flow:
     """Run an agent inside a call, or go on with it if it paused there."""
+    from .approvals import inner_decisions
     from .calls import Outcome
     from .loop import turns
     from .run import Run
@@ -47,9 +49,8 @@ def _inside(run: Run, effect: CallTool, agent: Agent, messages: list[Message], h
         inner = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, effect.id))
         inner.handoff = handoff
     else:
-        mine = f"{effect.id}/"
         inner.pending = []
-        inner.approvals = {key.removeprefix(mine): value for key, value in (run.approvals or {}).items() if key.startswith(mine)}
+        inner.approvals = inner_decisions(run, effect.id)
     response = yield from turns(inner)
     if response.stop_reason == "approval":
         inner.pending = [Pending(f"{effect.id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
@@ -72,18 +73,23 @@ def create_triage_agent(name: str, instructions: str, agents: Sequence[Agent], a
 
     Returns:
         the triage agent.
+
+    Raises:
+        AgentError: instructions that are no text.
     """
+    if not isinstance(instructions, str):  # type: ignore[redundant-expr]  # callers without a type checker
+        raise AgentError(f"create_triage_agent({name!r}): instructions must be a text, since the list of agents is put behind it")
     lines = [f"- {agent.name}: {agent.description or _first_line(agent.instructions)}" for agent in agents]
     triage = Agent(name=name, instructions="\n".join([instructions, "", "Agents to transfer to:", *lines]), handoffs=list(agents))
     if add_backlinks:
         for agent in agents:
-            agent.handoffs = [entry for entry in agent.handoffs if not _is_backlink(entry, name)]
-            agent.handoffs.append(Handoff(triage, description=f"Transfer back to {name} for anything this agent does not handle."))
+            agent.handoffs = [entry for entry in agent.handoffs if not (isinstance(entry, _Backlink) and entry.agent.name == name)]
+            agent.handoffs.append(_Backlink(triage, description=f"Transfer back to {name} for anything this agent does not handle."))
     return triage
 
 
-def _is_backlink(entry: Any, name: str) -> bool:
-    return isinstance(entry, Handoff) and entry.agent.name == name and (entry.description or "").startswith("Transfer back to ")
+class _Backlink(Handoff):
+    """A way back that `create_triage_agent` made, and may replace."""
 
 
 def _first_line(instructions: Any) -> str:

@@ -13,12 +13,14 @@ from .debug import trace
 from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
 from .events import Event
 from .limits import Limits
-from .lowlevel import LowLevel, OverriddenModel, overridden
+from .lowlevel import LowLevel, overridden
 from .messages import repaired
 from .models.client import model_for
 from .models.default import default_client
 from .models.profiles import Profile, choose
-from .run import Options, Run, Signal, logger
+from .overrides import OverriddenModel
+from .request import ask_model
+from .run import Options, Run, logger
 from .state import State, revive
 from .types import Agent
 
@@ -156,7 +158,7 @@ class Base:
             raise TypeError(f"resume takes a State, not {type(state).__name__}: load_state(data, agents=[...]) makes one")
         _check_dicts(approvals, context_variables)
         options = self._options(model_override=model_override, max_turns=max_turns, limits=limits, timeout=timeout, watched=debug)
-        run = revive(state, options, Signal(), approvals or {}, context_variables or {})
+        run = revive(state, options, approvals or {}, context_variables or {})
         self._need_client(run)
         return self._finish(run, debug)
 
@@ -262,7 +264,7 @@ def _check_dicts(approvals: Any, context: Any) -> None:
 def innermost(run: Run, effect: Any) -> Flow:
     """What performs an effect behind the last policy."""
     if isinstance(effect, CallModel):
-        return (yield from loop.model(run, effect))
+        return (yield from ask_model(run, effect))
     if isinstance(effect, CallTool):
         return (yield from calls.perform(run, effect))
     if isinstance(effect, HandOff):

@@ -36,7 +36,16 @@ def copied(value: Any, memo: dict[Any, Any] | None = None) -> Any:
         made.extend(copied(item, memo) for item in cast("list[Any]", value))
     elif kind in (tuple, set, frozenset):
         made = cast("Any", kind(copied(item, memo) for item in value))
-    elif callable(value) or isinstance(value, Agent):
+    elif isinstance(value, dict):  # a defaultdict, an OrderedDict
+        original = cast("dict[Any, Any]", value)
+        try:
+            made = copy.copy(original)
+        except Exception:
+            return original
+        memo[id(original)] = made
+        made.clear()
+        made.update({copied(key, memo): copied(item, memo) for key, item in original.items()})
+    elif callable(cast("Any", value)) or isinstance(value, Agent):
         return value
     else:
         known = len(memo)
@@ -48,3 +57,8 @@ def copied(value: Any, memo: dict[Any, Any] | None = None) -> Any:
             return value
     memo[id(value)] = made
     return made
+
+
+def own(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments for the function alone: what it changes in place stays out of events, records and the next try."""
+    return {name: value if type(value) in _ATOMS else copied(value) for name, value in arguments.items()}

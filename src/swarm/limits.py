@@ -9,7 +9,7 @@ from .types import Usage
 WARN_AFTER = 10
 """Replies in a row with the same calls and results before a warning is logged."""
 
-_AMOUNTS = ("model_calls", "handoffs", "tool_calls", "tokens", "cost", "seconds", "repeats")
+_AMOUNTS = ("model_calls", "handoffs", "tool_calls", "tokens", "seconds", "repeats")
 _ON_LIMIT = ("return", "answer", "raise")
 
 
@@ -21,14 +21,13 @@ class Limits:
         handoffs: changes of the active agent; handing over to oneself does not count.
         tool_calls: calls that are run; a reply that would pass the limit runs none of its calls.
         tokens: input and output tokens together.
-        cost: US dollars.
-        seconds: looked at between steps, so what runs is finished; `run(timeout=...)` interrupts instead.
+        seconds: looked at before each turn and each call, so what runs is finished; `run(timeout=...)` interrupts instead.
         repeats: replies in a row with the same calls and the same results, or handoffs with nothing else between, before the run
             stops with "loop"; None switches that off.
         on_limit: "return" returns what was done; "answer" asks once more without tools and returns that; "raise" raises
             LimitExceeded, with the response on it.
 
-    Attributes are the arguments, and `bounded`: whether anything but calls, handoffs and repeats is limited.
+    Attributes are the arguments, and `bounded`: whether there is anything to look at before a model call.
 
     Raises:
         ValueError: a negative amount, or an unknown `on_limit`.
@@ -42,7 +41,6 @@ class Limits:
         handoffs: int | None = None,
         tool_calls: int | None = None,
         tokens: int | None = None,
-        cost: float | None = None,
         seconds: float | None = None,
         repeats: int | None = 50,
         on_limit: str = "return",
@@ -51,22 +49,23 @@ class Limits:
         self.handoffs = handoffs
         self.tool_calls = tool_calls
         self.tokens = tokens
-        self.cost = cost
         self.seconds = seconds
         self.repeats = repeats
         self.on_limit = on_limit
-        self.bounded = not (model_calls is tokens is cost is seconds is None)
+        self.bounded = any(amount is not None for amount in (model_calls, tokens, seconds))
         for name in _AMOUNTS:
             value = getattr(self, name)
+            if value is not None and not isinstance(value, int | float):
+                raise TypeError(f"Limits({name}={value!r}) must be a number")
             if value is not None and value < 0:
                 raise ValueError(f"Limits({name}={value!r}) must not be negative; leave it out for no limit")
         if on_limit not in _ON_LIMIT:
             raise ValueError(f"Limits(on_limit={on_limit!r}) must be one of {', '.join(map(repr, _ON_LIMIT))}")
 
     def tighter(self, other: Limits) -> Limits:
-        """The smaller of each amount; `on_limit` is that of `other`, the inner scope."""
+        """The smaller of each amount; `on_limit` is that of `other`, the inner scope, unless that is the default."""
         amounts = {name: _smaller(getattr(self, name), getattr(other, name)) for name in _AMOUNTS}
-        return Limits(**amounts, on_limit=other.on_limit)
+        return Limits(**amounts, on_limit=self.on_limit if other.on_limit == "return" else other.on_limit)
 
     def __repr__(self) -> str:
         given = [f"{name}={getattr(self, name)!r}" for name in _AMOUNTS if getattr(self, name) is not None]
@@ -86,35 +85,48 @@ def _smaller(one: Any, other: Any) -> Any:
 class Counts:
     """What a run has used so far, shared with the runs nested in it."""
 
-    __slots__ = ("bounces", "handoffs", "last_reply", "model_calls", "repeats", "tool_calls")
+    __slots__ = ("handoffs", "model_calls", "tool_calls")
 
     def __init__(self, model_calls: int = 0, handoffs: int = 0, tool_calls: int = 0) -> None:
         self.model_calls = model_calls
         self.handoffs = handoffs
         self.tool_calls = tool_calls
+
+
+class Circles:
+    """How often one run, without those nested in it, has gone in place."""
+
+    __slots__ = ("arguments", "bounces", "repeats", "results")
+
+    def __init__(self) -> None:
         self.repeats = 1
         self.bounces = 0
-        self.last_reply: list[Any] = []
+        self.results: list[tuple[str, str]] = []
+        self.arguments: list[Any] = []
 
 
-def used_up(limits: Limits, counts: Counts, usage: Usage, elapsed: float) -> tuple[str, str] | None:
-    """The first limit that forbids another model call, as (name, reason), or None.
+def used_up(limits: Limits, counts: Counts, usage: Usage, elapsed: float, only_seconds: bool = False) -> tuple[str, str] | None:
+    """The first limit that forbids going on, as (name, reason), or None.
 
     Args:
         limits: what is allowed.
         counts: what was done.
         usage: what models used.
         elapsed: seconds since the run began, 0 if nobody limits them.
+        only_seconds: look at the time only, as between two calls of a reply.
     """
-    if not limits.bounded:
-        return None
-    for name, used in (("model_calls", counts.model_calls), ("tokens", usage.total_tokens), ("cost", usage.cost or 0)):
+    for name, used in () if only_seconds else (("model_calls", counts.model_calls), ("tokens", usage.total_tokens)):
         allowed = getattr(limits, name)
         if allowed is not None and used >= allowed:
             return name, f"{used} of {allowed} {name.replace('_', ' ')} used"
     if limits.seconds is not None and elapsed >= limits.seconds:
         return "seconds", f"{elapsed:.1f} of {limits.seconds} seconds used"
     return None
+
+
+def reason_of(limit: str) -> str:
+    """The stop reason for a limit."""
+    return limit if limit in ("max_turns", "loop") else f"limit:{limit}"
 
 
 def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, str] | None:
@@ -124,15 +136,24 @@ def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, st
     return None
 
 
-def repeated(counts: Counts, calls: list[Any], only_handoffs: bool) -> int:
+def repeated(circles: Circles, results: list[tuple[str, str]], arguments: list[Any], only_handoffs: bool) -> int:
     """Note one executed reply; returns how often the run has now gone in place.
 
     Args:
-        counts: updated.
-        calls: names, results and arguments of the reply's calls, compared by ==.
+        circles: updated.
+        results: names and results of the reply's calls.
+        arguments: their arguments, compared by value, whatever the order of their keys.
         only_handoffs: whether the reply changed the active agent and did nothing else.
     """
-    counts.repeats = counts.repeats + 1 if calls == counts.last_reply else 1
-    counts.last_reply = calls
-    counts.bounces = counts.bounces + 1 if only_handoffs else 0
-    return max(counts.repeats, counts.bounces)
+    same = results == circles.results and _equal(arguments, circles.arguments)
+    circles.repeats = circles.repeats + 1 if same else 1
+    circles.results, circles.arguments = results, arguments
+    circles.bounces = circles.bounces + 1 if only_handoffs else 0
+    return max(circles.repeats, circles.bounces)
+
+
+def _equal(one: list[Any], other: list[Any]) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # values with an == of their own, such as arrays
+        return False

@@ -10,13 +10,15 @@ A driver answers the effects (see `effects`), so the same lines serve sync and a
 
 from __future__ import annotations
 
-from . import calls, limits
+from . import batches, calls, limits
+from .approvals import ApprovalError, undecided
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
-from .errors import Cancelled, LimitExceeded, StateError, attach
+from .errors import Cancelled, LimitExceeded, attach
 from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
-from .handoffs import offered, table_of
-from .messages import assistant_message, open_calls, unique_ids
-from .request import request_for
+from .history import NOT_EXECUTED, open_calls, unique_ids
+from .messages import assistant_message
+from .offers import offered, table_of
+from .request import ask_model, request_for
 from .run import Run, RunInfo
 
 
@@ -26,11 +28,11 @@ def conversation(run: Run) -> Flow:
         effect = StartRun(run.agent, run.history, RunInfo(run))
         response = yield from (run.through(effect) if "run" in run.options.hooks else turns(run))
     except Cancelled as cut:
-        calls.settle(run, cut.partial)
+        batches.settle(run, cut.partial)
         response = run.response("cancelled")
     except Exception as error:
-        calls.settle(run, error=error)
-        attach(error, run.response(f"limit:{error.limit}" if isinstance(error, LimitExceeded) else "error"))
+        batches.settle(run, error=error)
+        attach(error, run.response(limits.reason_of(error.limit) if isinstance(error, LimitExceeded) else "error"))
         raise
     if run.options.watched:
         yield from run.tell(Done(run.agent.name, response))
@@ -39,59 +41,60 @@ def conversation(run: Run) -> Flow:
 
 def turns(run: Run) -> Flow:
     """One turn after another. Returns the Response."""
-    if run.options.limits.seconds is not None and run.started is None:
+    if run.started is None and (run.options.limits.seconds is not None or run.options.timeout is not None):
         run.started = yield Now()
-    reason = yield from resume(run)
+    reason = yield from pick_up(run)
     while reason is None and (reason := (yield from before(run))) is None:
         run.turn += 1
         message, finish = yield from speak(run)
         reason = yield from act(run, message, finish)
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
-    if not run.path and (reason in ("max_turns", "loop") or reason.startswith("limit:")):
-        yield from at_limit(run, reason)
+    if not run.path and run.limit is not None and reason == limits.reason_of(run.limit[0]):
+        yield from at_limit(run)
     if reason == "approval" and run.options.watched:
         yield from run.tell(Paused(run.agent.name, run.pending))
     return run.response(reason)
 
 
-def resume(run: Run) -> Flow:
+def pick_up(run: Run) -> Flow:
     """Execute what the history left open, if it did. Returns a reason to stop, or None."""
     if not open_calls(run.history):
         if run.approvals:
-            raise StateError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
+            raise ApprovalError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
         return None
     if run.options.max_turns == 0:
         return "tool_calls"
     run.offered, _ = yield from offered(table_of(run.agent), run.about)
-    return (yield from act(run, calls.reopened(run)))
+    return (yield from act(run, batches.reopened(run)))
 
 
 def before(run: Run) -> Flow:
     """Whether another turn may begin: None, or the reason to stop."""
-    if len(run.history) - run.new_from >= run.options.max_turns:
+    if (added := len(run.history) - run.new_from) >= run.options.max_turns:
+        run.limit = ("max_turns", f"{added} messages added, {run.options.max_turns} allowed")
         return "max_turns"
-    if run.signal.after_turn:
+    if run.signal.after_turn and not run.path:
         return "cancelled"
     allowed = run.options.limits
     if not allowed.bounded:
         return None
     now = (yield Now()) if allowed.seconds is not None else 0.0
     run.limit = limits.used_up(allowed, run.counts, run.usage, now - (run.started or 0.0))
-    return f"limit:{run.limit[0]}" if run.limit is not None else None
+    return limits.reason_of(run.limit[0]) if run.limit is not None else None
 
 
 def speak(run: Run, tools: bool = True) -> Flow:
     """Ask the active agent's model for one message. Returns it, and why the model ended it."""
     agent, watched = run.agent, run.options.watched
     client, run.offered, request = yield from request_for(run, tools)
-    run.arrival = None
+    run.arrival = run.approvals = None
     if watched:
         yield from run.tell(TurnStarted(agent.name, run.turn))
     effect = CallModel(agent, client, request, run.options.stream, RunInfo(run), None, run.path)
-    reply: Reply = yield from (run.through(effect) if "model" in run.options.hooks else model(run, effect))
+    reply: Reply = yield from (run.through(effect) if "model" in run.options.hooks else ask_model(run, effect))
     message = unique_ids(assistant_message(reply.message, agent.name), run.ids, len(run.history))
-    run.origins[len(run.history)] = run.base_url
+    run.origins[id(message)] = run.asked
     run.history.append(message)
     if watched:
         if not reply.told:
@@ -112,29 +115,22 @@ def act(run: Run, message: Message, finish: str | None = None) -> Flow:
     planned = calls.plan(run, message)
     again, run.cut_off = run.cut_off, finish == "length"
     if finish in ("length", "content_filter"):
-        yield from calls.skip(run, planned, calls.CUT_OFF)
+        yield from batches.skip(run, planned, batches.CUT_OFF[finish])
         return None if finish == "length" and not again else finish
-    run.pending = yield from calls.undecided(run, planned)
-    run.limit = calls.too_many(run, planned)
+    run.pending = yield from undecided(run, planned)
+    run.limit = batches.too_many(run, planned)
     if run.limit is not None and not run.pending:
-        yield from calls.skip(run, planned, f"Error: {calls.NOT_EXECUTED}: {run.limit[1]}")
+        yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {run.limit[1]}")
         return f"limit:{run.limit[0]}"
-    if run.pending or (yield from calls.execute(run, planned)):
+    if run.pending or (yield from batches.execute(run, planned)):
         return "approval"
-    return (yield from calls.conclude(run, planned))
+    return (yield from batches.conclude(run, planned))
 
 
-def model(run: Run, effect: CallModel) -> Flow:
-    """The innermost layer around a model call: an answer is counted here, whichever policy asked for it."""
-    reply = yield effect
-    run.count(reply, effect.request, effect.agent, effect.seconds)
-    return reply
-
-
-def at_limit(run: Run, reason: str) -> Flow:
+def at_limit(run: Run) -> Flow:
     """Tell of the limit that ends the run, and do what `Limits(on_limit=...)` says."""
-    name = reason.removeprefix("limit:")
-    why = run.limit[1] if run.limit else f"{run.options.max_turns} messages added" if name == "max_turns" else "the run went in circles"
+    assert run.limit is not None
+    (name, why), run.arrival = run.limit, None
     if run.options.watched:
         yield from run.tell(LimitHit(run.agent.name, name, why))
     if run.options.limits.on_limit == "raise":
@@ -143,4 +139,6 @@ def at_limit(run: Run, reason: str) -> Flow:
         run.turn += 1
         message, _ = yield from speak(run, tools=False)
         if message.get("tool_calls"):
-            yield from calls.skip(run, calls.plan(run, message), f"Error: {calls.NOT_EXECUTED}: {why}")
+            yield from batches.skip(run, calls.plan(run, message), f"Error: {NOT_EXECUTED}: {why}")
+        if run.options.watched:
+            yield from run.tell(TurnEnded(message["sender"], run.turn))

@@ -6,19 +6,17 @@ of the flow, and may call `super()`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from . import calls
+from . import batches, calls
 from .drivers.sync import SyncDriver, finish, opened
 from .effects import CallModel, Flow, Reply
-from .handoffs import table_of
-from .loop import model
-from .messages import assistant_message, read_reply, unique_ids
-from .models.client import Chunks as ForeignChunks
-from .models.client import as_dict, plain_calls
+from .messages import assistant_message, unique_ids
+from .models.client import plain_calls
 from .models.record import Chunks, Record
-from .request import request_for
+from .offers import table_of
+from .request import ask_model, request_for
 from .run import Run, RunInfo, Signal
 from .types import Agent, AgentFunction, Response, Result
 from .util import debug_print
@@ -62,7 +60,7 @@ class LowLevel:
         client, _, request = _drive(request_for(run))
         debug_print(debug, "Getting chat completion for...:", request["messages"])
         call = CallModel(agent, client, request, stream, RunInfo(run))
-        return Chunks(opened(client.stream(call))) if stream else _completion(_drive(model(run, call)))
+        return Chunks(opened(client.stream(call))) if stream else _completion(_drive(ask_model(run, call)))
 
     def handle_function_result(self, result: Any, debug: bool) -> Result:
         """What a function's value means, as a Result: a Result as it is, an Agent as a handoff, anything else as text.
@@ -105,8 +103,8 @@ class LowLevel:
         wanted = plain_calls(tool_calls)
         message = assistant_message({"role": "assistant", "tool_calls": wanted}, run.agent.name)
         planned = calls.plan(run, unique_ids(message, run.ids, 0))
-        _drive(calls.execute(run, planned))
-        outcomes = calls.answer(run, planned)
+        _drive(batches.execute(run, planned))
+        outcomes = batches.answer(run, planned)
         variables: dict[str, Any] = {}
         for outcome in outcomes:
             variables.update(outcome.variables or {})
@@ -133,35 +131,6 @@ class LowLevel:
 def overridden(swarm: LowLevel) -> dict[str, Any]:
     """The steps that a subclass does in its own way, by name."""
     return {name: getattr(swarm, name) for name in STEPS if getattr(type(swarm), name) is not getattr(LowLevel, name)}
-
-
-class OverriddenModel:
-    """A subclass's `get_chat_completion` as the drivers see a model."""
-
-    def __init__(self, ask: Any) -> None:
-        self._ask = ask
-
-    def complete(self, call: CallModel) -> Reply:
-        """Ask for one answer."""
-        return read_reply(as_dict(self._answer(call, False)))
-
-    def stream(self, call: CallModel) -> Iterator[dict[str, Any]]:
-        """Ask for a stream of chunks."""
-        return ForeignChunks(self._answer(call, True))
-
-    def _answer(self, call: CallModel, stream: bool) -> Any:
-        assert call.run is not None
-        run, agent = call.run.run, call.agent
-        if agent.tool_choice is not None and "tool_choice" not in call.request:
-            agent = agent.copy(tool_choice=None)  # sent already; the step by itself does not know
-        return self._ask(
-            agent=agent,
-            history=list(run.history),
-            context_variables=run.context,
-            model_override=run.options.model_override,
-            stream=stream,
-            debug=False,
-        )
 
 
 def _drive(flow: Flow) -> Any:

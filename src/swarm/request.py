@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from .effects import Call, Flow, Message
-from .handoffs import CALLBACK_NAMES, ask, offered, table_of
-from .messages import WireHistory, repaired
+from .effects import Call, CallModel, Flow, Message, Reply
+from .errors import HistoryError, InvalidReply
+from .history import NOT_EXECUTED, open_calls, repaired, tool_message
+from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
+from .offers import OFFER_NAMES, ask, offered, table_of
 from .run import Run
 from .tools import callback_parameters
 from .types import Agent
@@ -26,18 +29,17 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         the client to ask, the tools on offer by name, and the keyword arguments of `chat.completions.create`.
     """
     agent, options = run.agent, run.options
-    client, base_url, profile = run.route_of(agent)
-    run.base_url = base_url
+    client, provider, profile = run.route_of(agent)
     told = (yield from instructions_of(run, agent)) if callable(agent.instructions) else agent.instructions
-    choice: dict[str, Any] = {}
+    on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
     if tools:
         table = table_of(agent)
-        choice, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
+        on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
     if agent.history_filter is not None or (run.handoff is not None and run.handoff.history_filter is not None):
-        seen: WireHistory = yield from filtered(run, agent, profile)
+        seen: WireHistory = yield from filtered(run, agent, provider, profile)
     else:
-        seen = prepared(run, base_url, profile)
+        seen = prepared(run, provider, profile)
     request: dict[str, Any] = {"model": run.model_of(agent), "messages": seen.with_system(told)}
     if agent.model_settings:
         request = {name: value for name, value in agent.model_settings.items() if value is not None} | request
@@ -46,19 +48,27 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        counted = options.limits.tokens is not None or options.limits.cost is not None
-        if counted or (profile.stream_usage and not isinstance(client, ForeignClient)):
+        if options.limits.tokens is not None or (profile.stream_usage and not isinstance(client, ForeignClient)):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
         _spell_max_tokens(request, profile.max_tokens)
-    return client, choice, request
+    return client, on_offer, request
+
+
+def ask_model(run: Run, effect: CallModel) -> Flow:
+    """The innermost layer around a model call: an answer is counted here, whichever policy asked for it."""
+    reply = yield effect
+    if not isinstance(reply, Reply):
+        raise InvalidReply(f"{type(effect.client).__name__} answered with {reply!r}; complete() must return a Reply, stream() chunks")
+    run.count(reply, effect)
+    return reply
 
 
 def instructions_of(run: Run, agent: Agent) -> Flow:
     """The system message that a function gives; it is asked each time, with the variables of the moment."""
     instructions = agent.instructions
     assert callable(instructions)
-    wanted = callback_parameters(instructions, CALLBACK_NAMES, single_positional=True)
+    wanted = callback_parameters(instructions, OFFER_NAMES, single_positional=True)
     if wanted is None:
         text = yield Call(instructions, (run.about_instructions("context_variables"),))
     else:
@@ -66,33 +76,46 @@ def instructions_of(run: Run, agent: Agent) -> Flow:
     return text if text is None or isinstance(text, str) else str(text)
 
 
-def prepared(run: Run, base_url: str | None, profile: Profile) -> WireHistory:
-    """The history in wire form. Each message is prepared once per run and provider.
-
-    Fields that are private to a provider go back to that provider only, so a message of this run knows where it came from.
-    """
-    key = (base_url, id(profile))
+def prepared(run: Run, provider: Any, profile: Profile) -> WireHistory:
+    """The history in wire form. Each message is prepared once per run and provider."""
+    key = (provider, id(profile))
     seen = run.wires.get(key)
     if seen is None:
         seen = run.wires[key] = WireHistory(profile)
-    new = run.history[seen.count :]
-    if len(run.routes) == 1:
-        seen.add(new)
-    else:
-        for index, message in enumerate(new, seen.count):
-            seen.add((message,), own=run.origins.get(index, base_url) == base_url)
+    _add(run, seen, run.history[seen.count :], provider)
     return seen
 
 
-def filtered(run: Run, agent: Agent, profile: Profile) -> Flow:
+def filtered(run: Run, agent: Agent, provider: Any, profile: Profile) -> Flow:
     """What the history filters leave, the Handoff's first, then the agent's; prepared again, since a filter may break pairs."""
     view: list[Message] = list(run.history)
     for keep in (run.handoff.history_filter if run.handoff else None, agent.history_filter):
         if keep is not None:
             view = yield from ask(keep, partial(_of_view, run, view))
+            if not isinstance(view, Iterable) or isinstance(view, str | dict):  # type: ignore[redundant-expr]  # a function of the user's
+                raise HistoryError(f"the history_filter for agent {agent.name!r} returned {type(view).__name__}, not a list of messages")
+            view = list(view)
+    view = repaired(view, allow_open_tail=True)
+    answers = {message["tool_call_id"]: message for message in run.history if message["role"] == "tool"}
+    for call in open_calls(view):  # a filter that kept calls and dropped their answers
+        view.append(answers.get(call["id"]) or tool_message(call["id"], call["function"]["name"], NOT_EXECUTED))
     seen = WireHistory(profile)
-    seen.add(repaired(view, allow_open_tail=False))
+    _add(run, seen, repaired(view, allow_open_tail=False), provider)
     return seen
+
+
+def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any) -> None:
+    """Fields that are private to a provider go back to that provider only, so a message of this run knows where it came from.
+
+    Of the caller's messages nobody knows; they are echoed. A message that a filter made anew has lost its origin, and is not.
+    """
+    if run.providers <= {provider}:
+        seen.add(messages)
+        return
+    callers = {id(message) for message in run.history[: run.new_from]}
+    for message in messages:
+        origin = run.origins.get(id(message))
+        seen.add((message,), own=id(message) in callers if origin is None else origin == provider)
 
 
 def _spell_max_tokens(request: dict[str, Any], wanted: str) -> None:

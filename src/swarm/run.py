@@ -12,8 +12,8 @@ from threading import Event
 from typing import Any, cast
 
 from . import events
-from .effects import Emit, Flow, Hooks, Message, Reply, through
-from .limits import NO_LIMITS, Counts, Limits
+from .effects import CallModel, Emit, Flow, Hooks, Message, Reply, through
+from .limits import NO_LIMITS, Circles, Counts, Limits
 from .messages import WireHistory, text_of, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
@@ -46,7 +46,7 @@ class Signal:
 
 
 class Options:
-    """What was asked of one call of `run`; shared with nested runs and never changed.
+    """What was asked of one call of `run`; shared with nested runs.
 
     Attributes are those of `Swarm` and `Swarm.run`; `watched` says whether anybody reads events, `logs` whether debug logging is on,
     `default_model` replaces the model of agents that were not given one, `innermost` performs an effect behind the last policy,
@@ -119,24 +119,32 @@ class Options:
 class Run:
     """One run.
 
-    Attributes:
-        agent: the agent that is active.
-        history: every message, the caller's (repaired) first.
-        new_from: where the new messages begin.
+    What it is about:
+        options, signal: how to run, and how its holder asks it to end.
+        agent: the agent that is active; handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
+        history, new_from: every message, the caller's (repaired) first; where the new ones begin.
         context: the context variables, live.
-        usage, counts: shared with nested runs.
-        calls: what became of each call so far.
-        begun, finished: ids of calls that started, and what they came to.
-        spent: agents whose `tool_choice` has been sent.
-        handoff: the Handoff whose history_filter is in force; handed_by: whose it is, and the name of its tool.
-        arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
-        approvals: decisions for the calls that were open at the beginning, or None.
-        held: finished answers of a batch that is paused, by call id; given: ids of those that the caller's history had.
-        nested: runs paused inside a call, by call id.
         path: ids of the calls this run is nested in.
-        base_url: where the active agent's model is.
-        origins: base URL that a message of this run came from, by its index.
-        limit: name and reason of the limit that ends the run, once there is one.
+
+    What was used: usage, counts (both shared with nested runs), circles, turn, started (monotonic seconds, where time is limited).
+
+    What became of calls:
+        calls: every call so far; begun, finished: ids of calls of this batch that started, and what they came to.
+        offered: the tools that were on offer with the last reply, by name.
+        approvals: decisions for the calls that were open at the beginning, or None.
+        pending: what waits for a person.
+        held, given: finished answers of a batch that is paused, by call id; ids of those that the caller's history had.
+        nested: runs paused inside a call, by call id.
+
+    How it ends: limit (name and reason, once there is one), output (of `Result(stop=True)`), cut_off (whether the last reply was).
+
+    What requests are made from:
+        ids: ids of tool calls in use; spent: agents whose `tool_choice` has been sent.
+        arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
+        origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
+        asked: the provider that answered last; known: the provider behind a model, by the model's id().
+        routes, wires: models and wire forms, made once.
+        memory: what policies keep for this run.
     """
 
     __slots__ = (
@@ -144,8 +152,9 @@ class Run:
         "agent",
         "approvals",
         "arrival",
-        "base_url",
+        "asked",
         "begun",
+        "circles",
         "calls",
         "context",
         "counts",
@@ -157,6 +166,7 @@ class Run:
         "held",
         "history",
         "ids",
+        "known",
         "limit",
         "memory",
         "nested",
@@ -167,6 +177,7 @@ class Run:
         "output",
         "path",
         "pending",
+        "providers",
         "routes",
         "signal",
         "spent",
@@ -195,6 +206,7 @@ class Run:
         self.path = path
         self.usage = outer.usage if outer else Usage()
         self.counts = outer.counts if outer else Counts()
+        self.circles = Circles()
         self.memory: dict[int, dict[str, Any]] = outer.memory if outer else {}
         self.started: float | None = outer.started if outer else None
         self._id: str | None = None
@@ -216,9 +228,11 @@ class Run:
         self.limit: tuple[str, str] | None = None
         self.cut_off = False
         self.turn = 0
-        self.origins: dict[int, str | None] = {}
-        self.routes: dict[int, tuple[Any, str | None, Any]] = {}
-        self.base_url: str | None = None
+        self.origins: dict[int, Any] = outer.origins if outer else {}
+        self.providers: set[Any] = outer.providers if outer else set()
+        self.asked: Any = None
+        self.known: dict[int, Any] = {}
+        self.routes: dict[int, tuple[Any, str | None, Any, Any]] = {}
         self.wires: dict[tuple[Any, ...], WireHistory] = {}
 
     @property
@@ -269,39 +283,44 @@ class Run:
         """The same for instructions, which see missing context variables as ""."""
         return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
 
-    def route_of(self, agent: Agent) -> tuple[Any, str | None, Profile]:
-        """The model that serves an agent, its base URL, and the form in which it wants messages."""
+    def route_of(self, agent: Agent) -> tuple[Any, Any, Profile]:
+        """The model that serves an agent, which provider that is, and the form in which it wants messages."""
         client = agent.client if agent.client is not None else self.options.client
-        if client is None:
+        if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
         route = self.routes.get(id(client))
         if route is None:
             own = getattr(client, "profile", None)
             override = self.options.profile or (own if isinstance(own, Profile | str) else None)
-            route = self.routes[id(client)] = (self.options.overrides.get("model") or model_for(client), base_url_of(client), override)
-        model, base_url, override = route
-        return model, base_url, choose(base_url, self.model_of(agent), override)
+            model = self.options.overrides.get("model") or model_for(client)
+            base_url = base_url_of(client)
+            self.known[id(model)] = base_url or id(client)
+            route = self.routes[id(client)] = (model, base_url, override, client)
+        model, base_url, override, _ = route
+        return model, self.known[id(model)], choose(base_url, self.model_of(agent), override)
 
     def model_of(self, agent: Agent) -> str:
         """The model's name for the request."""
         if self.options.model_override:
             return self.options.model_override
-        if self.options.default_model and "model" not in agent.model_fields_set:
+        if self.options.default_model and agent.client is None and "model" not in agent.model_fields_set:
             return self.options.default_model
         return agent.model
 
-    def count(self, reply: Reply, request: dict[str, Any], agent: Agent, seconds: float) -> None:
-        """Add an answer to usage and counts."""
-        usage, sent = self.usage, reply.usage
+    def count(self, reply: Reply, effect: CallModel) -> None:
+        """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
+        usage, sent, agent = self.usage, reply.usage, effect.agent
+        self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
+        self.providers.add(self.asked)
         self.counts.model_calls += 1
         usage.calls += 1
-        usage.seconds += seconds
+        usage.seconds += effect.seconds
         if sent:
             inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
             usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
             usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
-        elif self.options.limits.tokens is not None or self.options.limits.cost is not None:
-            inputs, outputs = _estimate(request.get("messages", ())), _estimate([reply.message])
+        elif self.options.limits.tokens is not None:
+            inputs, outputs = _estimate(effect.request.get("messages", ())), _estimate([reply.message])
             usage.estimated = True
         else:
             inputs = outputs = 0
@@ -314,6 +333,7 @@ class Run:
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""
+        self.wires.clear()  # a Response keeps its run; what requests were made from is not needed any more
         new = self.history[self.new_from :]
         response = Response(
             messages=[message for message in new if message.get("tool_call_id") not in self.given] if self.given else new,
@@ -337,11 +357,6 @@ class RunInfo:
     def __init__(self, run: Run, call_id: str | None = None) -> None:
         self._run = run
         self._call_id = call_id
-
-    @property
-    def run(self) -> Run:
-        """The run itself."""
-        return self._run
 
     @property
     def agent(self) -> Agent:
@@ -370,11 +385,10 @@ class RunInfo:
 
     @property
     def deadline(self) -> float | None:
-        """Monotonic time at which `Limits(seconds=)` ends the run, or None."""
+        """Monotonic time at which `Limits(seconds=)` or `timeout` ends the run, or None."""
         run = self._run
-        if run.started is None or run.options.limits.seconds is None:
-            return None
-        return run.started + run.options.limits.seconds
+        amounts = [amount for amount in (run.options.limits.seconds, run.options.timeout) if amount is not None]
+        return run.started + min(amounts) if run.started is not None and amounts else None
 
     @property
     def call_id(self) -> str | None:

@@ -6,33 +6,23 @@ and what a state claims was approved does not count. Approvals are given to `res
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_jsonable_python
 
-from .errors import StateError
-from .handoffs import table_of
-from .messages import open_calls, repaired
-from .types import Agent, Response, Usage
+from .errors import HistoryError, StateError, ToolError
+from .history import call_name, open_calls, repaired
+from .offers import table_of
+from .types import Agent, Response, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from .run import Options, Run, Signal
+    from .calls import Outcome
+    from .run import Options, Run
+    from .state_form import Saved, SavedOutcome
 
 VERSION = 1
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "id": str,
-    "agent": str,
-    "messages": list,
-    "new_from": int,
-    "context_variables": dict,
-    "usage": dict,
-    "counts": dict,
-    "spent_tool_choice": list,
-    "handoff": (dict, type(None)),
-    "held": dict,
-    "nested": dict,
-}
 
 
 class State(dict[str, Any]):
@@ -54,9 +44,14 @@ def dump(response: Response, run: Run | None) -> State:
         StateError: the response was not made by a run, or holds a value that JSON cannot hold; the error names its path.
     """
     if run is None:
-        raise StateError("this Response was not made by a run, so there is no state to save; save its messages instead")
+        raise StateError(
+            "this Response was not made by a run, or is a copy of one, so there is no state to save; save its messages instead"
+        )
     agents: dict[str, Agent] = {}
-    return State(_dumped(run, agents), agents)
+    try:
+        return State(_json(_dumped(run, agents), ""), agents)
+    except RecursionError:
+        raise StateError("the context variables are nested too deeply, or hold themselves, so JSON cannot hold them") from None
 
 
 def _dumped(run: Run, agents: dict[str, Agent]) -> dict[str, Any]:
@@ -66,41 +61,43 @@ def _dumped(run: Run, agents: dict[str, Agent]) -> dict[str, Any]:
         return agent.name
 
     counts = run.counts
-    data: dict[str, Any] = {
+    places = {id(message): index for index, message in enumerate(run.history)}
+    return {
         "version": VERSION,
         "id": run.id,
         "agent": named(run.agent),
         "messages": run.history,
         "new_from": run.new_from,
-        "context_variables": run.context,
+        "context_variables": run.context if not run.path else {},
+        "turn": run.turn,
+        "cut_off": run.cut_off,
         "usage": run.usage.as_dict(),
         "counts": {"model_calls": counts.model_calls, "handoffs": counts.handoffs, "tool_calls": counts.tool_calls},
+        "calls": [to_jsonable_python(call.as_dict(), fallback=str) for call in run.calls],
         "spent_tool_choice": [named(agent) for agent in run.spent],
-        "handoff": _handoff_name(run, named),
-        "held": {
-            id: {
-                "kind": held.kind,
-                "text": held.text,
-                "agent": named(held.agent) if held.agent else None,
-                "stop": held.stop,
-                "value": held.value if held.stop else None,
-            }
-            for id, held in run.held.items()
-        },
+        "handoff": {"agent": named(run.handed_by[0]), "tool": run.handed_by[1]} if run.handoff and run.handed_by else None,
+        "origins": {str(places[key]): url for key, url in run.origins.items() if key in places and isinstance(url, str)},
+        "held": {id: _dumped_outcome(held, named) for id, held in run.held.items()},
         "nested": {id: _dumped(inner, agents) for id, inner in run.nested.items()},
     }
-    return cast("dict[str, Any]", _json(data, ""))
 
 
-def _handoff_name(run: Run, named: Any) -> dict[str, str] | None:
-    if run.handoff is None or run.handed_by is None:
-        return None
-    return {"agent": named(run.handed_by[0]), "tool": run.handed_by[1]}
+def _dumped_outcome(held: Outcome, named: Any) -> dict[str, Any]:
+    return {
+        "kind": held.kind,
+        "text": held.text,
+        "agent": named(held.agent) if held.agent else None,
+        "through_handoff": held.handoff is not None,
+        "stop": held.stop,
+        "value": held.value if held.stop else None,
+        "seconds": held.seconds,
+        "given": held.given,
+    }
 
 
 def _json(value: Any, path: str) -> Any:
     """A copy that holds nothing but JSON."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, dict):
         pairs = cast("dict[Any, Any]", value).items()
@@ -110,8 +107,9 @@ def _json(value: Any, path: str) -> Any:
         return {key: _json(item, f"{path}.{key}") for key, item in pairs}
     if isinstance(value, list):
         return [_json(item, f"{path}[{index}]") for index, item in enumerate(cast("list[Any]", value))]
+    what = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
     raise StateError(
-        f"{path[1:]} is a {type(value).__name__}, which JSON cannot hold; store plain values, or give live objects to "
+        f"{path[1:]} is {what}, which JSON cannot hold; store plain values, or give live objects to "
         "resume(state, context_variables={...}) instead of keeping them in the context"
     )
 
@@ -133,87 +131,117 @@ def load_state(data: str | bytes | dict[str, Any], agents: Iterable[Agent]) -> S
             raise StateError(f"the state is not JSON: {error}") from None
     by_name: dict[str, Agent] = {}
     for agent in agents:
+        if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
+            raise StateError(f"agents holds {agent!r}, which is no Agent")
         if by_name.setdefault(agent.name, agent) is not agent:
             raise StateError(f"two of the agents given are called {agent.name!r}; a state tells agents apart by name, so rename one")
     state = State(data if isinstance(data, dict) else {}, by_name)
-    _check(state, by_name, "state")
+    checked(state)
     return state
 
 
-def _check(data: dict[str, Any], agents: dict[str, Agent], where: str) -> None:
-    version = data.get("version")
-    if version != VERSION:
-        raise StateError(f"{where} has version {version!r}; this release reads version {VERSION}")
-    for name, kind in _FIELDS.items():
-        if not isinstance(data.get(name), kind):
-            raise StateError(f"{where}.{name} is {data.get(name)!r}, which is not what a saved state holds there")
-    agent = _named(agents, data["agent"], f"{where}.agent")
-    messages = repaired(data["messages"], allow_open_tail=True)
-    if not 0 <= data["new_from"] <= len(messages):
-        raise StateError(f"{where}.new_from is {data['new_from']}, with {len(messages)} messages")
+def checked(state: State) -> Saved:
+    """The state, every field of the right kind and every name known.
+
+    Raises:
+        StateError: something is missing or wrong.
+    """
+    from .state_form import read_saved  # makes pydantic models, which only programs that load states need
+
+    version = state.get("version")
+    if type(version) is not int or version != VERSION:
+        raise StateError(f"state has version {version!r}; this release reads version {VERSION}")
+    saved = read_saved(state)
+    _check(saved, state.agents, "state")
+    return saved
+
+
+def _check(saved: Saved, agents: dict[str, Agent], where: str) -> None:
+    agent = _named(agents, saved.agent, f"{where}.agent")
+    try:
+        messages = repaired(saved.messages, allow_open_tail=True)
+    except HistoryError as error:
+        raise StateError(f"{where}.messages: {error}") from None
+    if saved.new_from > len(messages):
+        raise StateError(f"{where}.new_from is {saved.new_from}, with {len(messages)} messages")
     tools = table_of(agent).tools
-    calls = {call["id"]: call["function"]["name"] for call in open_calls(messages)}
+    calls = {call["id"]: call_name(call) for call in open_calls(messages)}
     for id, name in calls.items():
-        if name not in tools:
-            raise StateError(
-                f"{where}: the open call {id!r} is of {name!r}, which {agent.name!r} does not have; it has {', '.join(tools) or 'no tools'}"
-            )
-    for part in ("held", "nested"):
-        for id, item in data[part].items():
-            if id not in calls or not isinstance(item, dict):
+        if name not in tools and id not in saved.held:
+            has = ", ".join(tools) or "no tools"
+            raise StateError(f"{where}: the open call {id!r} is of {name!r}, which {agent.name!r} does not have; it has {has}")
+    for part, ids in (("held", saved.held), ("nested", saved.nested)):
+        for id in ids:
+            if id not in calls:
                 raise StateError(f"{where}.{part} names {id!r}, which is no open call")
-    for id, inner in data["nested"].items():
+    for name in (*saved.spent_tool_choice, *(held.agent for held in saved.held.values() if held.agent is not None)):
+        _named(agents, name, where)
+    for id, inner in saved.nested.items():
         _check(inner, agents, f"{where}.nested[{id!r}]")
 
 
-def _named(agents: dict[str, Agent], name: Any, where: str) -> Agent:
+def _named(agents: dict[str, Agent], name: str, where: str) -> Agent:
     if name not in agents:
-        raise StateError(f"{where} is {name!r}, which is not among the agents given: {', '.join(map(repr, agents)) or 'none'}")
+        raise StateError(f"{where} names {name!r}, which is not among the agents given: {', '.join(map(repr, agents)) or 'none'}")
     return agents[name]
 
 
-def revive(state: State, options: Options, signal: Signal, approvals: dict[str, Any], context: dict[str, Any]) -> Run:
+def revive(state: State, options: Options, approvals: dict[str, Any], context: dict[str, Any]) -> Run:
     """The run that a state describes, ready to go on.
 
     Args:
         state: from `load_state`, or straight from `Response.state()`.
         options: how to run it.
-        signal: asks it to end.
         approvals: decisions for its open calls.
         context: live objects to put over the saved context variables.
+
+    Raises:
+        StateError: the state does not fit its agents.
     """
-    _check(state, state.agents, "state")
-    run = _revived(state, state.agents, options, signal, None, ())
+    run = _revived(checked(state), state.agents, options, None, ())
     run.context.update(context)
     run.approvals = approvals
     return run
 
 
-def _revived(
-    data: dict[str, Any], agents: dict[str, Agent], options: Options, signal: Signal, outer: Run | None, path: tuple[str, ...]
-) -> Run:
-    from .calls import Outcome
+def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Run | None, path: tuple[str, ...]) -> Run:
     from .run import Run
 
-    context = outer.context if outer else _json(data["context_variables"], "")
-    run = Run(agents[data["agent"]], repaired(data["messages"], allow_open_tail=True), context, options, signal, outer, path)
-    run.restore(data["id"], data["new_from"])
+    context = outer.context if outer else _json(saved.context_variables, "")
+    signal = outer.signal if outer else None
+    run = Run(agents[saved.agent], repaired(saved.messages, allow_open_tail=True), context, options, signal, outer, path)
+    run.restore(saved.id, saved.new_from)
+    run.turn, run.cut_off = saved.turn, saved.cut_off
     if outer is None:
-        run.usage = Usage(**{key: value for key, value in data["usage"].items() if key in Usage.__slots__})
-        for name, value in data["counts"].items():
-            if name in ("model_calls", "handoffs", "tool_calls") and isinstance(value, int):
-                setattr(run.counts, name, value)
-    run.spent = [_named(agents, name, "state.spent_tool_choice") for name in data["spent_tool_choice"]]
-    if data["handoff"] is not None:
-        source = _named(agents, data["handoff"].get("agent"), "state.handoff.agent")
-        tool = table_of(source).tools.get(data["handoff"].get("tool"))
+        run.usage = Usage(**saved.usage.model_dump())
+        for name, value in saved.counts.model_dump().items():
+            setattr(run.counts, name, value)
+    run.calls = [ToolCall(**call.model_dump()) for call in saved.calls]
+    run.spent = [agents[name] for name in saved.spent_tool_choice]
+    if saved.handoff is not None:
+        source = _named(agents, saved.handoff.agent, "state.handoff.agent")
+        tool = table_of(source).tools.get(saved.handoff.tool)
         if tool is None or tool.handoff is None:
-            raise StateError(f"state.handoff names {data['handoff'].get('tool')!r}, which is no handoff of {source.name!r}")
+            raise StateError(f"state.handoff names {saved.handoff.tool!r}, which is no handoff of {source.name!r}")
         run.handoff, run.handed_by = tool.handoff, (source, tool.name)
-    for id, held in data["held"].items():
-        outcome = run.held[id] = Outcome(str(held.get("kind")), str(held.get("text")))
-        outcome.agent = _named(agents, held["agent"], f"state.held[{id!r}].agent") if held.get("agent") else None
-        outcome.stop, outcome.value = held.get("stop") is True, held.get("value")
-    for id, inner in data["nested"].items():
-        run.nested[id] = _revived(inner, agents, options, signal, run, (*path, id))
+    for index, url in saved.origins.items():
+        if index < len(run.history):
+            run.origins[id(run.history[index])] = url
+            run.providers.add(url)
+    names = {call["id"]: call_name(call) for call in open_calls(run.history)}
+    for id_, held in saved.held.items():
+        run.held[id_] = _revived_outcome(held, agents, run.agent, names[id_])
+    for id_, inner in saved.nested.items():
+        run.nested[id_] = _revived(inner, agents, options, run, (*path, id_))
     return run
+
+
+def _revived_outcome(held: SavedOutcome, agents: dict[str, Agent], agent: Agent, name: str) -> Outcome:
+    from .calls import Outcome
+
+    outcome = Outcome(held.kind, held.text, ToolError(held.text.removeprefix("Error: ")) if held.kind == "error" else None)
+    outcome.agent = agents[held.agent] if held.agent is not None else None
+    tool = table_of(agent).tools.get(name)
+    outcome.handoff = tool.handoff if held.through_handoff and tool is not None else None
+    outcome.stop, outcome.value, outcome.seconds, outcome.given = held.stop, held.value, held.seconds, held.given
+    return outcome

@@ -47,7 +47,7 @@ class Agent(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
-    __slots__ = ("_table",)  # the tool table, made from the lists below and collected with them; see handoffs.table_of
+    __slots__ = ("_table",)  # the tool table, made from the lists below and collected with them; see offers.table_of
 
     name: str = "Agent"
     model: str = "gpt-4o"
@@ -88,7 +88,7 @@ class Agent(BaseModel):
             except ValidationError as error:
                 raise AgentError(_explain(type(self), fields, error)) from None
             if self.functions or self.handoffs or callable(self.instructions) or self.history_filter is not None:
-                from .handoffs import check_agent
+                from .offers import check_agent
 
                 check_agent(self)
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from ..errors import SwarmError
-from ..handoffs import table_of
+from ..offers import table_of
 from .conversation import Conversation
 from .display import Display
 from .failure import Failure

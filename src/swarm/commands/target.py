@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from ..handoffs import table_of
+from ..offers import table_of
 from ..types import Agent
 from .failure import Failure
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from ...effects import CallModel, Reply
-from ...handoffs import table_of
+from ...offers import table_of
 from ..record import Chunks, Record
 from . import templates
 from .decision import CallFunction, Say, Scene, decide

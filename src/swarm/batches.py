@@ -1,0 +1,214 @@
+"""The calls of one reply, together: run in order or side by side, answered whole, and who speaks next because of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .calls import Outcome, Planned, attempt, record
+from .effects import Flow, Message, Now, Together
+from .events import HandedOff
+from .history import NOT_EXECUTED, call_name, open_calls
+from .limits import WARN_AFTER, repeated, too_many_calls, used_up
+from .messages import assistant_message, tool_message
+from .overrides import batch_of_subclass
+from .run import Run, logger
+from .types import ToolCall
+
+UNKNOWN = "Error: it was started, but the run was cut off; whether it had an effect is not known"
+CUT_OFF = {
+    "length": "Error: the reply was cut off by the output limit, so none of its calls was executed. Make the call again, with less text.",
+    "content_filter": "Error: the reply was cut off by the provider's content filter, so none of its calls was executed.",
+}
+
+
+def too_many(run: Run, planned: list[Planned]) -> tuple[str, str] | None:
+    """The limit that forbids running a batch, as (name, reason), or None."""
+    if run.options.limits.tool_calls is None:
+        return None
+    wanted = sum(call.outcome is None and call.id not in run.held for call in planned)
+    return too_many_calls(run.options.limits, run.counts, wanted)
+
+
+def reopened(run: Run) -> Message:
+    """The message whose calls the history leaves open. Answers to some of them are taken off and held, to be put back in call order."""
+    while run.history[-1]["role"] == "tool":
+        answered = run.history.pop()
+        outcome = run.held[answered["tool_call_id"]] = Outcome("ok", answered["content"])
+        outcome.given = True
+    run.new_from = min(run.new_from, len(run.history))
+    return run.history[-1]
+
+
+def execute(run: Run, planned: list[Planned]) -> Flow:
+    """Run a batch, in order or side by side. Returns whether a run inside it waits for a person."""
+    if "handle_tool_calls" in run.options.overrides:
+        return (yield from batch_of_subclass(run, planned))
+    todo = [call for call in planned if call.id not in run.held] if run.held else planned
+    parallel, paused = run.options.parallel_tools, False
+    for group in _groups(todo) if parallel else [[call] for call in todo]:
+        if run.options.limits.seconds is not None and group[0] is not todo[0]:
+            yield from _look_at_the_clock(run, group)
+        if len(group) == 1:
+            outcomes = ((yield from attempt(run, group[0])),)
+        else:
+            outcomes = yield Together([attempt(run, call) for call in group], None if parallel is True else int(parallel))
+        for outcome in outcomes:
+            merge(run, outcome)
+            if outcome.kind == "paused":
+                paused = True
+    if paused:
+        run.pending = [item for inner in run.nested.values() for item in inner.pending]
+        run.held.update({call.id: run.finished[call.id] for call in todo if call.id in run.finished})
+    return paused
+
+
+def merge(run: Run, outcome: Outcome) -> None:
+    """Merge the variables of a Result into the context, one level deep, once."""
+    if outcome.variables and not outcome.merged:
+        run.context.update(outcome.variables)
+        outcome.merged = True
+
+
+def _look_at_the_clock(run: Run, group: list[Planned]) -> Flow:
+    now: float = yield Now()
+    run.limit = run.limit or used_up(run.options.limits, run.counts, run.usage, now - (run.started or 0.0), only_seconds=True)
+    if run.limit is not None:
+        for call in group:
+            if call.outcome is None:
+                call.refuse("skipped", f"Error: {NOT_EXECUTED}: {run.limit[1]}")
+
+
+def _groups(planned: list[Planned]) -> list[list[Planned]]:
+    groups: list[list[Planned]] = [[]]
+    for call in planned:
+        alone = call.tool is not None and call.tool.exclusive
+        if alone or (groups[-1] and (last := groups[-1][-1].tool) is not None and last.exclusive):
+            groups.append([])
+        groups[-1].append(call)
+    return [group for group in groups if group]
+
+
+def skip(run: Run, planned: list[Planned], text: str) -> Flow:
+    """Answer every call of a batch with the same text, without running any."""
+    for call in planned:
+        call.refuse("skipped", text)
+        yield from attempt(run, call)
+    answer(run, planned)
+
+
+def conclude(run: Run, planned: list[Planned]) -> Flow:
+    """Answer an executed batch and see who speaks next. Returns a reason to stop, or None.
+
+    Raises:
+        Exception: the first failure of the batch, if `Swarm(tool_errors="raise")`; the whole batch is in the history by then.
+    """
+    run.approvals = None
+    run.nested.clear()
+    outcomes = answer(run, planned)
+    handed, stopped = None, None
+    for position, outcome in enumerate(outcomes):
+        if outcome.error is not None and run.options.raise_errors:
+            raise outcome.error
+        if outcome.agent is not None:
+            handed = position
+        if outcome.stop:
+            stopped = outcome
+    switched = False
+    if handed is not None and outcomes[handed].agent is not run.agent:
+        if run.options.watched:
+            yield from run.tell(HandedOff(run.agent.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
+        switched = take_over(run, planned, outcomes, handed)
+    if stopped is not None:
+        run.output = stopped.value
+        return "stopped"
+    if run.limit is not None:
+        return f"limit:{run.limit[0]}"
+    return _in_circles(run, planned, outcomes, switched)
+
+
+def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], position: int) -> bool:
+    """Make the agent that a call hands over to the active one; returns True."""
+    outcome = outcomes[position]
+    assert outcome.agent is not None
+    if run.options.logs:
+        run.log("handoff from %s to %s", run.agent.name, outcome.agent.name)
+    run.handed_by = (run.agent, planned[position].name)
+    run.agent, run.handoff, run.arrival = outcome.agent, outcome.handoff, len(planned) - position
+    run.counts.handoffs += 1
+    return True
+
+
+def _in_circles(run: Run, planned: list[Planned], outcomes: list[Outcome], switched: bool) -> str | None:
+    allowed = run.options.limits.repeats
+    if allowed is None:
+        return None
+    results = [(call.name, outcome.text) for call, outcome in zip(planned, outcomes, strict=True)]
+    only_handoffs = switched and all(outcome.agent is not None for outcome in outcomes)
+    times = repeated(run.circles, results, [call.arguments for call in planned], only_handoffs)
+    if times < WARN_AFTER and times < allowed:
+        return None
+    what = f"{', '.join(call.name for call in planned)} called {times} times in a row with the same results, last by {run.calls[-1].agent}"
+    if times >= allowed:
+        run.limit = ("loop", what)
+        return "loop"
+    if times == WARN_AFTER:
+        logger.warning("the run may be going in circles: %s; it stops after %s", what, allowed)
+    return None
+
+
+def settle(run: Run, partial: Message | None = None, error: Exception | None = None) -> None:
+    """Make the history of a run that was cut off valid: keep a partial text, answer the open calls.
+
+    A resumed batch of which nothing has begun stays open, so that it can be resumed again.
+
+    Args:
+        run: the run.
+        partial: the part of a reply that had arrived, or None.
+        error: what ended the run, or None if it was cancelled.
+    """
+    entries = open_calls(run.history)
+    if partial is not None and partial.get("content") and not entries:  # with open calls it is the text of a run inside one of them
+        run.history.append({**assistant_message(partial, run.agent.name), "tool_calls": None})
+    if error is not None and run.arrival is not None:
+        failed = f"Error: handed over to {run.agent.name}, which could not begin: {type(error).__name__}"
+        run.history[-run.arrival] = {**run.history[-run.arrival], "content": failed}
+    if not entries or (run.approvals is not None and not run.begun):
+        return
+    planned = [Planned(entry["id"], call_name(entry), _written(entry)) for entry in entries]
+    outcomes = answer(run, planned)
+    for outcome in outcomes:
+        merge(run, outcome)
+    handed = [position for position, outcome in enumerate(outcomes) if outcome.agent is not None]
+    if handed and outcomes[handed[-1]].agent is not run.agent:
+        take_over(run, planned, outcomes, handed[-1])
+
+
+def _written(entry: Message) -> Any:
+    function: dict[str, Any] = entry.get("function") or {}  # another kind of call has none
+    return function.get("arguments")
+
+
+def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
+    """Put the tool messages of a batch behind its reply, in call order, and note the calls.
+
+    A call without an outcome had begun, or not; its message says which.
+    """
+    outcomes: list[Outcome] = []
+    winner: ToolCall | None = None
+    for call in planned:
+        outcome = run.finished.get(call.id) or run.held.pop(call.id, None) or call.outcome
+        if outcome is None:
+            outcome = Outcome("unknown", UNKNOWN) if call.id in run.begun else Outcome("skipped", NOT_EXECUTED)
+        outcomes.append(outcome)
+        if outcome.given:
+            run.given.add(call.id)
+        run.history.append(tool_message(call.id, call.name, outcome.text))
+        noted = record(run, call, outcome)
+        run.calls.append(noted)
+        if outcome.agent is not None:
+            if winner is not None:
+                winner.handoff_to = None
+            winner = noted
+    run.begun.clear()
+    run.finished.clear()
+    return outcomes

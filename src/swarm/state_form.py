@@ -1,0 +1,106 @@
+"""The form of a saved state, checked field by field. Apart from `state`, so that only a program that loads one makes these models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .errors import StateError
+
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class SavedUsage(_Form):
+    """As `Usage`."""
+
+    input_tokens: Count
+    output_tokens: Count
+    cached_tokens: Count
+    reasoning_tokens: Count
+    calls: Count
+    cost: Seconds | None
+    seconds: Seconds
+    estimated: bool
+    by_agent: dict[str, dict[Literal["input_tokens", "output_tokens", "calls"], Count]]
+
+
+class SavedCounts(_Form):
+    """As `Counts`."""
+
+    model_calls: Count
+    handoffs: Count
+    tool_calls: Count
+
+
+class SavedCall(_Form):
+    """As `ToolCall`."""
+
+    id: str
+    name: str
+    arguments: Any
+    agent: str
+    outcome: Literal["ok", "error", "refused", "skipped", "timed_out", "unknown"]
+    error: str | None
+    handoff_to: str | None
+    seconds: Seconds
+
+
+class SavedHandoff(_Form):
+    """The handoff whose history_filter is in force: whose it is, and its tool."""
+
+    agent: str
+    tool: str
+
+
+class SavedOutcome(_Form):
+    """A finished answer of a batch that is paused."""
+
+    kind: Literal["ok", "error", "refused", "skipped", "timed_out", "unknown"]
+    text: str
+    agent: str | None
+    through_handoff: bool
+    stop: bool
+    value: Any
+    seconds: Seconds
+    given: bool
+
+
+class Saved(_Form):
+    """A whole state."""
+
+    id: str
+    agent: str
+    messages: list[dict[str, Any]]
+    new_from: Count
+    context_variables: dict[str, Any]
+    turn: Count
+    cut_off: bool
+    usage: SavedUsage
+    counts: SavedCounts
+    calls: list[SavedCall]
+    spent_tool_choice: list[str]
+    handoff: SavedHandoff | None
+    origins: dict[Annotated[int, Field(ge=0, strict=False)], str]
+    held: dict[str, SavedOutcome]
+    nested: dict[str, Saved]
+
+
+def read_saved(data: dict[str, Any]) -> Saved:
+    """Check a state's fields.
+
+    Raises:
+        StateError: names each field that is missing or wrong.
+    """
+    try:
+        return Saved.model_validate(data)
+    except ValidationError as error:
+        places = (f"state.{'.'.join(map(str, item['loc']))}: {item['msg'].lower()}" for item in error.errors(include_url=False))
+        raise StateError(f"this is no saved state. {'; '.join(places)}") from None
+    except RecursionError:
+        raise StateError("this is no saved state: it is nested too deeply") from None
