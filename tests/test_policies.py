@@ -218,6 +218,94 @@ def test_what_is_no_policy_is_refused() -> None:
             kind(policies=[Plain()])
         with pytest.raises(TypeError, match="no policy"):
             kind(policies=[object()])
+        with pytest.raises(TypeError, match=r"an instance, not a class: policies=\[Retry\(\.\.\.\)\]"):
+            kind(policies=[Retry])
+        for wrong in (Retry(2), "retry", None, {Retry(2)}, iter([Retry(2)])):
+            with pytest.raises(TypeError, match="policies must be a list of policies"):
+                kind(policies=wrong)  # type: ignore[arg-type]
+
+
+class ForgetsModel:
+    def model(self, call: CallModel) -> Hook:
+        yield call
+
+
+class ForgetsRun:
+    def run(self, start: StartRun) -> Hook:
+        yield start
+
+
+class ReturnsText:
+    def model(self, call: CallModel) -> Hook:
+        reply = yield call
+        return reply.message["content"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (ForgetsModel(), r"ForgetsModel\.model returned None, but a model hook returns a Reply: write `return \(yield effect\)`"),
+        (ReturnsText(), r"ReturnsText\.model returned 'done', but a model hook returns a Reply"),
+        (ForgetsRun(), r"ForgetsRun\.run returned None, but a run hook returns a Response"),
+    ],
+)
+def test_a_hook_that_forgets_its_return_is_named(drive: Drive, policy: Any, said: str) -> None:
+    """D40, U07: wherever it stands in the stack."""
+    log: list[str] = []
+    for policies in ([policy], [Trace("outer", log), policy, Trace("inner", log)]):
+        with pytest.raises(TypeError, match=said):
+            drive(Agent(), "go", ["done"], swarm={"policies": policies})
+
+
+def test_an_outer_policy_sees_a_hook_that_forgets_its_return(drive: Drive) -> None:
+    class Backup:
+        def model(self, call: CallModel) -> Hook:
+            try:
+                return (yield call)
+            except TypeError:
+                return Reply({"role": "assistant", "content": "backup"})
+
+    assert drive(Agent(), "go", ["done"], swarm={"policies": [Backup(), ForgetsModel()]}).text == "backup"
+
+
+def test_a_handoff_hook_that_forgets_its_return_is_no_refusal(drive: Drive) -> None:
+    class ForgetsHandoff:
+        def handoff(self, change: HandOff) -> Hook:
+            yield change
+
+    agent = Agent(name="A", handoffs=[Agent(name="B")])
+    with pytest.raises(TypeError, match=r"ForgetsHandoff\.handoff returned None, but a handoff hook returns an Agent or a Refuse"):
+        drive(agent, "go", [call("transfer_to_b"), "done"], swarm={"policies": [ForgetsHandoff()], "tool_errors": "raise"})
+
+
+def test_a_tool_hook_may_return_anything(drive: Drive) -> None:
+    class Silent:
+        def tool(self, call: CallTool) -> Hook:
+            yield call
+
+        def event(self, told: Emit) -> Hook:
+            yield told
+
+    response = drive(Agent(functions=[ping]), "go", [call("ping"), "done"], swarm={"policies": [Silent()], "on_event": lambda event: None})
+    assert response.messages[1]["content"] == "None"
+
+
+@pytest.mark.parametrize("wrong", [["a", "list"], "text", None, Agent(), Reply({})])
+def test_a_hook_that_yields_no_effect_is_named_at_its_yield(drive: Drive, wrong: Any) -> None:
+    caught: list[str] = []
+
+    class Yields:
+        def model(self, call: CallModel) -> Hook:
+            try:
+                yield wrong
+            except TypeError as error:
+                caught.append(str(error))
+                raise
+            return (yield call)
+
+    with pytest.raises(TypeError, match=r"Yields\.model yielded .*, which is no effect"):
+        drive(Agent(), "go", ["done"], swarm={"policies": [Yields()]})
+    assert caught == [f"Yields.model yielded {wrong!r}, which is no effect (swarm.effects)"]
 
 
 def test_an_error_passes_the_policies_and_carries_the_response(drive: Drive) -> None:

@@ -6,9 +6,11 @@ They are plain classes with slots: two dozen slotted dataclasses would cost 10 t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from .types import Agent, Refuse, Response
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from .events import Event
     from .run import RunInfo
     from .tools import Tool
-    from .types import Agent
 
 Message: TypeAlias = dict[str, Any]
 Flow: TypeAlias = Generator[Any, Any, Any]
@@ -254,8 +255,14 @@ class Emit:
         self.event = event
 
 
+EFFECTS = (CallModel, CallTool, HandOff, StartRun, Call, Together, Sleep, Now, Emit)
+"""What a flow may yield."""
+
 KINDS = ("run", "model", "tool", "handoff", "event")
 """The hooks a policy may have. Each is a generator function of one effect of that kind."""
+
+_RETURNS = {"run": ("a Response", (Response,)), "model": ("a Reply", (Reply,)), "handoff": ("an Agent or a Refuse", (Agent, Refuse))}
+"""What a hook must return; a tool's may return anything, and what an event's returns is not looked at."""
 
 T = TypeVar("T", CallModel, CallTool)
 
@@ -272,14 +279,18 @@ def _changed(effect: T, changes: dict[str, Any]) -> T:
 Hooks: TypeAlias = dict[str, list[Any]]
 
 
-def hooks_of(policies: Iterable[Any]) -> Hooks:
+def hooks_of(policies: Sequence[Any]) -> Hooks:
     """The policies by the kind of effect they have a hook for, outermost first.
 
     Raises:
-        TypeError: a policy without a hook, or a hook that is no generator function.
+        TypeError: no sequence, a class instead of an instance, a policy without a hook, or a hook that is no generator function.
     """
+    if not isinstance(policies, Sequence) or isinstance(policies, str):  # type: ignore[redundant-expr]  # callers without a type checker
+        raise TypeError(f"policies must be a list of policies, the first outermost, not {policies!r}")
     hooks: Hooks = {}
     for policy in policies:
+        if isinstance(policy, type):
+            raise TypeError(f"a policy must be an instance, not a class: policies=[{policy.__name__}(...)]")
         found = [kind for kind in KINDS if getattr(policy, kind, None) is not None]
         if not found:
             raise TypeError(f"{policy!r} is no policy: it has none of the methods {', '.join(KINDS)}")
@@ -305,6 +316,18 @@ class _Layer:
         self.policy, self.index, self.passed = None, start, passed
         self.flow = innermost(effect)
 
+    def misfit(self, value: Any) -> TypeError | None:
+        """What to say of a hook that returns what its kind of effect cannot come to, usually because it forgot to return."""
+        if self.policy is None or self.kind not in _RETURNS:
+            return None
+        words, kinds = _RETURNS[self.kind]
+        if isinstance(value, kinds):
+            return None
+        return TypeError(
+            f"{type(self.policy).__name__}.{self.kind} returned {value!r}, but a {self.kind} hook returns {words}: "
+            "write `return (yield effect)` to pass its effect on"
+        )
+
 
 def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
     """Pass an effect through the policies of its kind, and return what comes back.
@@ -317,6 +340,9 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
         effect: what is asked for.
         hooks: the policies by kind.
         innermost: makes the flow that performs an effect behind the last policy.
+
+    Raises:
+        TypeError: a hook returned what no effect of its kind comes to, or yielded what is no effect; the latter is raised at its `yield`.
     """
     layers = [_Layer(effect, 0, (), hooks, innermost)]
     answer: Any = None
@@ -327,25 +353,26 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
             try:
                 asked = layer.flow.send(answer) if failure is None else layer.flow.throw(failure)
             except StopIteration as stop:
-                answer, failure = stop.value, None
-                layers.pop()
-                if not layers:
-                    return answer
-                continue
+                answer, failure = stop.value, layer.misfit(stop.value)
             except BaseException as error:
-                layers.pop()
-                if not layers:
-                    raise
                 answer, failure = None, error
-                continue
-            answer = failure = None
-            if layer.policy is None or asked.kind is None:
-                try:
-                    answer = yield asked
-                except BaseException as error:
-                    failure = error
             else:
-                start = layer.index + 1 if asked.kind == layer.kind else 0
-                layers.append(_Layer(asked, start, layer.passed, hooks, innermost))
+                answer = failure = None
+                if layer.policy is not None and not isinstance(asked, EFFECTS):
+                    failure = TypeError(f"{type(layer.policy).__name__}.{layer.kind} yielded {asked!r}, which is no effect (swarm.effects)")
+                elif layer.policy is None or asked.kind is None:
+                    try:
+                        answer = yield asked
+                    except BaseException as error:
+                        failure = error
+                else:
+                    start = layer.index + 1 if asked.kind == layer.kind else 0
+                    layers.append(_Layer(asked, start, layer.passed, hooks, innermost))
+                continue
+            layers.pop()
+            if not layers:
+                if failure is not None:
+                    raise failure
+                return answer
     finally:
         failure = None  # a frame that kept its exception would be a reference cycle
