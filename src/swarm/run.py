@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable
-from threading import Event
+from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
@@ -22,6 +22,9 @@ from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
 logger = logging.getLogger("swarm")
 
 
+_making_wake = Lock()
+
+
 class Signal:
     """How the holder of a stream asks a run to end: at the next step, or after the turn. Safe from any thread."""
 
@@ -33,16 +36,17 @@ class Signal:
         self._wake: Event | None = None
 
     def cancel(self) -> None:
-        """End the run at its next step, and wake it if it sleeps."""
+        """End the run at its next step, and wake whatever sleeps in it."""
         self.cancelled = True
         if self._wake is not None:
             self._wake.set()
 
     def wait(self, seconds: float) -> None:
         """Sleep, but not past a cancellation."""
-        self._wake = wake = self._wake or Event()
+        with _making_wake:  # flows side by side may fall asleep at once, and one event has to wake them all
+            self._wake = wake = self._wake or Event()
         if not self.cancelled:
-            wake.wait(seconds)
+            wake.wait(min(seconds, TIMEOUT_MAX))
 
 
 class Options:

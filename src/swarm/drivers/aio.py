@@ -15,11 +15,11 @@ from typing import Any
 
 from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
-from ..errors import Cancelled, ModelError
+from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Delta, Done, Event, nested
 from ..models.client import blocks, model_for
 from ..run import Signal
-from .common import CLOSING_SECONDS, broken, out_of_time, timed_out
+from .common import CLOSING_SECONDS, Limit, RunTime, at_once, broken, close_stream, drop, no_answer, not_closed, outside, timed_out
 from .threads import POOL, Job, sayable
 
 
@@ -32,13 +32,14 @@ class AsyncDriver:
 
     Attributes:
         signal: as given.
+        time: the run's time limit.
         result: what the flow returned, once it has.
     """
 
     def __init__(self, signal: Signal, timeout: float | None = None) -> None:
         self.signal = signal
-        self._timeout = timeout
-        self._deadline: float | None = None
+        self.time = RunTime(signal, timeout)
+        self._is_beside = False
         self._closing: float | None = None
         self.result: Any = None
 
@@ -46,8 +47,7 @@ class AsyncDriver:
         """Drive a flow to its end: yields events; what the flow returns is `result`."""
         answer: Any = None
         failure: BaseException | None = None
-        if self._timeout is not None and self._deadline is None:
-            self._deadline = monotonic() + self._timeout
+        self.time.begin()
         try:
             while True:
                 failure = self._cancelled(failure)
@@ -56,9 +56,13 @@ class AsyncDriver:
                 except StopIteration as stop:
                     self.result = stop.value
                     return
+                except OutOfTime as error:
+                    if self._is_beside:
+                        raise
+                    raise outside(error) from None
                 answer = failure = None
                 is_end = type(effect) is Emit and type(effect.event) is Done
-                if self.signal.cancelled and self._closing is None and not is_end:
+                if self.signal.cancelled and self.is_ending() and not is_end:
                     failure = Cancelled()
                     continue
                 try:
@@ -93,9 +97,13 @@ class AsyncDriver:
         finally:
             failure = None  # a frame that kept its exception would be a reference cycle
 
+    def is_ending(self) -> bool:
+        """Whether the holder of a run that says `cancelled` wants it to end now; not so if it is closing, or only its time is over."""
+        return self._closing is None and not self.time.over
+
     def _cancelled(self, failure: BaseException | None) -> BaseException | None:
         """Turn a cancellation that the holder of the run asked for into Cancelled; leave one of anybody else alone."""
-        if self.signal.cancelled and self._closing is None and isinstance(failure, asyncio.CancelledError):
+        if self.signal.cancelled and self.is_ending() and isinstance(failure, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is not None and task.uncancel() > 0:
                 return failure
@@ -115,23 +123,26 @@ class AsyncDriver:
         if type(effect) is Now:
             return monotonic()
         if type(effect) is Sleep:
-            await self.within(asyncio.sleep(effect.seconds), None)
+            await within(asyncio.sleep(effect.seconds), self.time.limit(None, timed_out))
             return None
         raise TypeError(f"{effect!r} is no effect that a driver can answer")
 
     async def _call(self, effect: Call) -> Any:
         started = perf_counter()
         try:
+            limit = self.time.limit(effect.timeout, timed_out)
+            run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
             if effect.worker or effect.timeout is not None:
-                value = await self.within(_in_worker(effect), effect.timeout)
+                value = await hop(lambda: run(*effect.args, **effect.kwargs), limit, drop)
             else:
-                fn = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
-                value = fn(*effect.args, **effect.kwargs)
+                if limit is not None:
+                    limit.left()
+                value = run(*effect.args, **effect.kwargs)
             if type(value) is str or not hasattr(value, "__await__"):
                 return value
-            if effect.context is None and effect.timeout is None and self._deadline is None:
+            if effect.context is None and limit is None:
                 return await value
-            return await self.within(_with_context(value, effect.context), effect.timeout)
+            return await within(_with_context(value, effect.context), limit)
         except (StopIteration, StopAsyncIteration) as error:
             raise sayable(error) from None
         finally:
@@ -139,56 +150,25 @@ class AsyncDriver:
 
     async def _complete(self, effect: CallModel) -> Reply:
         started = perf_counter()
-        effect.timeout = self.left(effect.timeout)
-        model = model_for(effect.client)
-        own = getattr(model, "acomplete", None)
         try:
-            reply = await self.opened(effect, own or model.complete, own is None and blocks(model, model.complete))
+            limit = self.time.limit(effect.timeout, no_answer)
+            call = effect if limit is None else effect.replace(timeout=limit.left())
+            model = model_for(effect.client)
+            own = getattr(model, "acomplete", None)
+            reply = await asked(call, own or model.complete, own is None and blocks(model, model.complete), limit)
             if type(reply) is Reply:
                 return reply
-            if effect.context is None and self._deadline is None:
+            if effect.context is None and limit is None:
                 return await reply
-            return await self.within(_with_context(reply, effect.context), None)
+            return await within(_with_context(reply, effect.context), limit)
         finally:
             effect.seconds = perf_counter() - started
 
-    async def opened(self, effect: CallModel, fn: Callable[[CallModel], Any], blocking: bool) -> Any:
-        """Call a model's method, in a worker if it may block."""
-        run = fn if effect.context is None else partial(effect.context.run, fn)
-        return await self.within(hop(lambda: run(effect)), None) if blocking else run(effect)
-
-    def left(self, own: float | None) -> float | None:
-        """Seconds that something may take: its own limit, or what the run has left."""
-        if self._deadline is None:
-            return own
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise out_of_time(self._timeout)
-        return left if own is None else min(own, left)
-
-    async def within(self, awaitable: Awaitable[Any], own: float | None) -> Any:
-        """Await something, for as long as its own limit and the run's allow."""
-        if own is None and self._deadline is None:
-            return await awaitable
-        try:
-            limit = self.left(own)
-        except BaseException:
-            _drop(awaitable)
-            raise
-        scope = asyncio.timeout(limit)
-        try:
-            async with scope:
-                return await awaitable
-        except TimeoutError:
-            if not scope.expired():
-                raise
-            whole_run = self._deadline is not None and monotonic() >= self._deadline
-            raise (out_of_time(self._timeout) if whole_run else timed_out(own)) from None
-
-    def alike(self) -> AsyncDriver:
-        """A driver for a flow beside this one, with the same signal and deadline."""
-        other = AsyncDriver(self.signal, self._timeout)
-        other._deadline = self._deadline
+    def beside(self) -> AsyncDriver:
+        """A driver for a flow beside this one, with the same signal and time limit."""
+        other = AsyncDriver(self.signal)
+        other.time = self.time
+        other._is_beside = True
         return other
 
 
@@ -201,6 +181,7 @@ class _Stream:
         self._assembler = Assembler(effect.agent.name)
         self._started = perf_counter()
         self._chunks: Any = None
+        self._limit: Limit | None = None
         self._running: Job | None = None
         self._step: Callable[[], Awaitable[Any]] | None = None
         self._blocking = False
@@ -208,15 +189,16 @@ class _Stream:
     async def next(self) -> Event | None:
         if self._chunks is None:
             await self._open()
+        driver = self._driver
         while True:
             if self._step is not None:
                 try:
                     chunk = await self._step()
                 except StopAsyncIteration:
                     return None
-            elif (chunk := await self._driver.within(self._chunk(), None)) is None:
+            elif (chunk := await within(self._chunk(), self._limit)) is None:
                 return None
-            if self._driver.signal.cancelled:
+            if driver.signal.cancelled and driver.is_ending():
                 raise Cancelled
             delta = self._assembler.feed(chunk)
             if delta is not None:
@@ -224,16 +206,16 @@ class _Stream:
                 return nested(self._effect.path, event) if self._effect.path else event
 
     async def _open(self) -> None:
-        effect = self._effect
-        effect.timeout = self._driver.left(effect.timeout)
-        model = model_for(effect.client)
+        limit = self._limit = self._driver.time.limit(self._effect.timeout, no_answer)
+        call = self._effect if limit is None else self._effect.replace(timeout=limit.left())
+        model = model_for(call.client)
         own = getattr(model, "astream", None)
         self._blocking = own is None and blocks(model, model.stream)
-        chunks = await self._driver.opened(effect, own or model.stream, self._blocking)
+        chunks = await asked(call, own or model.stream, self._blocking, limit)
         if hasattr(chunks, "__await__"):
-            chunks = await self._driver.within(chunks, None)
+            chunks = await within(chunks, limit)
         self._chunks = chunks.__aiter__() if hasattr(chunks, "__aiter__") else iter(chunks)
-        if hasattr(self._chunks, "__anext__") and self._driver.left(None) is None:
+        if hasattr(self._chunks, "__anext__") and limit is None:
             self._step = self._chunks.__anext__  # no time limit, so a step needs nothing around it
 
     async def _chunk(self) -> Any:
@@ -246,7 +228,7 @@ class _Stream:
             return next(self._chunks, None)
         chunks = self._chunks
         self._running = Job(lambda: next(chunks, None))
-        value = await finished(self._running)
+        value = await in_worker(self._running)
         self._running = None
         return value
 
@@ -262,15 +244,19 @@ class _Stream:
     async def close(self) -> None:
         self._effect.seconds = perf_counter() - self._started
         chunks, self._chunks = self._chunks, None
+        if self._running is not None:  # a generator that runs in another thread cannot be closed now
+            self._running.give_up()
+            self._running.when_done(lambda: close_stream(chunks))
+            return
         close = getattr(chunks, "aclose", None) or getattr(chunks, "close", None)
         if close is None:
             return
-        if self._running is not None:  # a generator that runs in another thread cannot be closed now
-            self._running.when_done(close)
-            return
-        result = close()
-        if hasattr(result, "__await__"):
-            await result
+        try:
+            result = close()
+            if hasattr(result, "__await__"):
+                await result
+        except Exception:
+            not_closed()
 
 
 class _Side:
@@ -280,13 +266,13 @@ class _Side:
         self._driver = driver
         self._news: asyncio.Queue[Event | None] = asyncio.Queue()
         self._results: dict[int, Any] = {}
-        self._slots = asyncio.Semaphore(effect.limit or max(1, len(effect.flows)))
+        self._slots = asyncio.Semaphore(at_once(effect))
         self._flows = effect.flows
         self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
         self._open = len(self._tasks)
 
     async def _drive(self, number: int, flow: Flow) -> None:
-        driver = self._driver.alike()
+        driver = self._driver.beside()
         try:
             async with self._slots, aclosing(driver.drive(flow)) as events:
                 async for event in events:
@@ -326,33 +312,67 @@ def _cut(error: BaseException) -> Cancelled:
     return cut
 
 
-def _drop(awaitable: Any) -> None:
-    with suppress(Exception):
-        awaitable.close()
+async def within(awaitable: Awaitable[Any], limit: Limit | None) -> Any:
+    """Await something, for as long as its limit allows.
+
+    Raises:
+        Exception: the limit's error, if it took longer.
+    """
+    if limit is None:
+        return await awaitable
+    try:
+        scope = asyncio.timeout(limit.left())
+    except BaseException:
+        drop(awaitable)
+        raise
+    try:
+        async with scope:
+            return await awaitable
+    except TimeoutError:
+        if not scope.expired() and not limit.is_over:
+            raise
+    raise limit.error()
 
 
 async def _with_context(awaitable: Awaitable[Any], context: Any) -> Any:
     if context is None:
         return await awaitable
-    return await asyncio.create_task(_await(awaitable), context=context)
+    try:
+        return await asyncio.create_task(_await(awaitable), context=context)
+    except asyncio.CancelledError:
+        drop(awaitable)  # a task that is cancelled before it begins leaves it as it was
+        raise
 
 
 async def _await(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
-async def _in_worker(effect: Call) -> Any:
-    run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
-    return await hop(lambda: run(*effect.args, **effect.kwargs))
+async def asked(call: CallModel, fn: Callable[[CallModel], Any], blocking: bool, limit: Limit | None) -> Any:
+    """Call a model's method, in a worker if it may block."""
+    run = fn if call.context is None else partial(call.context.run, fn)
+    return await hop(lambda: run(call), limit, close_stream) if blocking else run(call)
 
 
-async def hop(fn: Callable[[], Any]) -> Any:
-    """Run a blocking function in a worker thread."""
-    return await finished(Job(fn))
+async def hop(fn: Callable[[], Any], limit: Limit | None, late: Callable[[Any], None]) -> Any:
+    """Run a blocking function in a worker thread.
+
+    Args:
+        fn: the function.
+        limit: how long it is waited for.
+        late: gets what it returned when nobody waited any more.
+    """
+    job = Job(fn)
+    try:
+        return await within(in_worker(job), limit)
+    except BaseException:
+        job.give_up()
+        job.when_done(lambda: late(job.value))
+        raise
 
 
-async def finished(job: Job) -> Any:
-    """Start a job and wait for it without blocking the loop."""
+async def in_worker(job: Job) -> Any:
+    """Run a job in a worker and wait for it without blocking the loop."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
 

@@ -13,7 +13,9 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
 
-from .threads import POOL, Job, adopt
+from ..errors import Cancelled
+from .common import drop
+from .threads import POOL, Job, adopt, current_job
 
 
 class _Background:
@@ -40,42 +42,77 @@ def _running() -> _Background:
         return _background
 
 
-def wait_for(awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
+def wait_for(awaitable: Awaitable[Any], stoppable: bool = True) -> Any:
     """Run an awaitable to its end from sync code.
 
     Args:
         awaitable: a coroutine or other awaitable.
-        timeout: seconds until it is cancelled, or None.
+        stoppable: whether it is cancelled when the job of this worker thread is given up.
 
     Raises:
-        TimeoutError: it took longer than `timeout`.
+        Cancelled: the job was given up.
     """
     background = _running()
     if threading.current_thread() is background.thread:  # a sync run inside one of its own async tools
-        job = Job(lambda: asyncio.run(_timed(awaitable, timeout)))
+        job = Job(lambda: asyncio.run(_awaited(awaitable)))
         POOL.submit(job)
         job.done.wait()
         return job.result()
-    context = contextvars.copy_context()
-    done = threading.Event()
-    box: list[asyncio.Task[Any]] = []
+    waiting = _Waiting(awaitable)
+    job = current_job() if stoppable else None
+    background.loop.call_soon_threadsafe(waiting.start)
 
-    def start() -> None:
-        task = background.loop.create_task(_outcome(_timed(awaitable, timeout)), context=context)
-        box.append(task)
-        task.add_done_callback(lambda _: done.set())
+    def stop() -> None:
+        background.loop.call_soon_threadsafe(waiting.stop)
 
-    background.loop.call_soon_threadsafe(start)
     try:
-        done.wait()
+        if job is not None:
+            job.stopped_by(stop)
+        waiting.done.wait()
     except BaseException:  # Ctrl-C: what runs in the background must not go on
-        background.loop.call_soon_threadsafe(lambda: box[0].cancel())
+        stop()
         raise
-    value, error = box[0].result()
-    if error is not None:
-        raise error
-    adopt(context)
-    return value
+    finally:
+        if job is not None:
+            job.stopped_by(None)
+    if job is not None and job.given_up:
+        raise Cancelled
+    return waiting.result()
+
+
+class _Waiting:
+    """An awaitable in the background that a thread waits for."""
+
+    def __init__(self, awaitable: Awaitable[Any]) -> None:
+        self._awaitable = awaitable
+        self._context = contextvars.copy_context()
+        self._task: asyncio.Task[tuple[Any, BaseException | None]] | None = None
+        self.done = threading.Event()
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(_outcome(self._awaitable), context=self._context)
+        self._task.add_done_callback(self._ended)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():  # before it began
+            drop(self._awaitable)
+        self.done.set()
+
+    def result(self) -> Any:
+        assert self._task is not None
+        value, error = self._task.result()
+        self._task = None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # a frame that kept its exception would be a reference cycle
+        adopt(self._context)
+        return value
 
 
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
@@ -86,11 +123,8 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
         return None, error
 
 
-async def _timed(awaitable: Awaitable[Any], timeout: float | None) -> Any:
-    if timeout is None:
-        return await awaitable
-    async with asyncio.timeout(timeout):
-        return await awaitable
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
 
 
 class SyncIterator(Iterator[Any]):
@@ -111,7 +145,7 @@ class SyncIterator(Iterator[Any]):
         if close is not None:
             result = close()
             if hasattr(result, "__await__"):
-                wait_for(result)
+                wait_for(result, stoppable=False)
 
 
 async def _next(source: AsyncIterator[Any]) -> Any:

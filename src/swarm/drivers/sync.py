@@ -6,6 +6,7 @@ One generator drives a flow and hands out events as it goes; a run that nobody w
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from time import monotonic, perf_counter
@@ -13,12 +14,12 @@ from typing import Any
 
 from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
-from ..errors import Cancelled, ModelError, RunTimeout, ToolTimeout
+from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Delta, Done, Event, nested
 from ..models.client import model_for
 from ..run import Signal
-from .common import CLOSING_SECONDS, broken, out_of_time, timed_out
-from .threads import POOL, Job, sayable
+from .common import CLOSING_SECONDS, Limit, RunTime, at_once, broken, close_stream, no_answer, outside, timed_out
+from .threads import POOL, Job, current_job, sayable
 
 Events = Generator[Event, None, Any]
 
@@ -33,16 +34,15 @@ class SyncDriver:
 
     def __init__(self, signal: Signal, timeout: float | None = None) -> None:
         self._signal = signal
-        self._timeout = timeout
-        self._deadline: float | None = None
+        self._time = RunTime(signal, timeout)
         self._closing: float | None = None
+        self._is_beside = False
 
     def drive(self, flow: Flow) -> Events:
         """Drive a flow to its end: yields events, returns what the flow returns."""
         answer: Any = None
         failure: BaseException | None = None
-        if self._timeout is not None and self._deadline is None:
-            self._deadline = monotonic() + self._timeout
+        self._time.begin()
         try:
             while True:
                 if isinstance(failure, Cancelled) and self._closing is None:
@@ -51,9 +51,13 @@ class SyncDriver:
                     effect = flow.send(answer) if failure is None else flow.throw(failure)
                 except StopIteration as stop:
                     return stop.value
+                except OutOfTime as error:
+                    if self._is_beside:
+                        raise
+                    raise outside(error) from None
                 answer = failure = None
                 is_end = type(effect) is Emit and type(effect.event) is Done
-                if self._signal.cancelled and self._closing is None and not is_end:
+                if self._signal.cancelled and self._is_ending() and not is_end:
                     failure = Cancelled()
                     continue
                 try:
@@ -77,6 +81,10 @@ class SyncDriver:
         finally:
             failure = None  # a frame that kept its exception would be a reference cycle
 
+    def _is_ending(self) -> bool:
+        """Whether the holder of a run that says `cancelled` wants it to end now; not so if it is closing, or only its time is over."""
+        return self._closing is None and not self._time.over
+
     def _while_closing(self, effect: Any, until: float) -> Any:
         if type(effect) is Emit:
             return None
@@ -88,25 +96,24 @@ class SyncDriver:
         if type(effect) is Now:
             return monotonic()
         if type(effect) is Sleep:
-            until = monotonic() + effect.seconds
-            if self._deadline is not None and until > self._deadline:
-                self._signal.wait(max(0.0, self._deadline - monotonic()))
-                raise out_of_time(self._timeout)
-            self._signal.wait(effect.seconds)
+            limit = self._time.limit(None, timed_out)
+            left = effect.seconds if limit is None else limit.left()
+            self._signal.wait(min(effect.seconds, left))
+            if limit is not None and effect.seconds > left and not self._signal.cancelled:
+                raise limit.error()
             return None
         raise TypeError(f"{effect!r} is no effect that a driver can answer")
 
     def _call(self, effect: Call) -> Any:
         started = perf_counter()
+        stoppable = self._closing is None
         try:
-            if effect.timeout is None and self._deadline is None:
-                fn, context = effect.fn, effect.context
-                value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)
-                return value if type(value) is str else settled(value)
-            limit, whole_run = self._limit(effect.timeout)
-            return self._within(
-                lambda: _called(effect), limit, lambda: out_of_time(self._timeout) if whole_run else timed_out(effect.timeout)
-            )
+            limit = self._time.limit(effect.timeout, timed_out)
+            if limit is not None:
+                return self.within(Job(lambda: _called(effect)), limit)
+            fn, context = effect.fn, effect.context
+            value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)
+            return value if type(value) is str else settled(value, stoppable)
         except (StopIteration, StopAsyncIteration) as error:
             raise sayable(error) from None
         finally:
@@ -116,77 +123,79 @@ class SyncDriver:
         started = perf_counter()
         model = model_for(effect.client)
         try:
-            if self._deadline is None and effect.context is None:
-                reply = model.complete(effect)
-                return reply if type(reply) is Reply else settled(reply)
-            effect.timeout = limit = self._limit(effect.timeout)[0]
-            return self._within(lambda: settled(_in_context(effect, model.complete)), limit, lambda: out_of_time(self._timeout))
+            limit = self._time.limit(effect.timeout, no_answer)
+            if limit is not None:
+                call = effect.replace(timeout=limit.left())
+                return self.within(Job(lambda: settled(_in_context(call, model.complete))), limit)
+            reply = _in_context(effect, model.complete)
+            return reply if type(reply) is Reply else settled(reply)
         finally:
             effect.seconds = perf_counter() - started
 
     def _stream(self, effect: CallModel) -> Generator[Event, None, Reply]:
         started = perf_counter()
-        effect.timeout, _ = self._limit(effect.timeout)
         assembler = Assembler(effect.agent.name)
-        chunks = self._opened(effect)
+        chunks: Iterator[Any] | None = None
         try:
+            chunks = self._opened(effect)
             for chunk in chunks:
                 delta = assembler.feed(chunk)
                 if delta is not None:
                     event = Delta(effect.agent.name, delta)
                     yield nested(effect.path, event) if effect.path else event
-                if self._signal.cancelled:
+                if self._signal.cancelled and self._is_ending():
                     raise Cancelled
         except Cancelled as cut:
             cut.partial = assembler.partial()
             raise
         except ModelError as error:
-            raise broken(error, assembler) from error
+            failure = broken(error, assembler)
+            if failure is error:
+                raise
+            raise failure from error
         finally:
-            _close(chunks)
+            close_stream(chunks)
             effect.seconds = perf_counter() - started
         return assembler.reply()
 
     def _opened(self, effect: CallModel) -> Iterator[Any]:
         stream = model_for(effect.client).stream
-        if self._deadline is None:
+        limit = self._time.limit(effect.timeout, no_answer)
+        if limit is None:
             return opened(_in_context(effect, stream))
-        limit, _ = self._limit(None)
-        return _Timed(self, self._within(lambda: opened(_in_context(effect, stream)), limit, lambda: out_of_time(self._timeout)))
+        call = effect.replace(timeout=limit.left())
+        job = Job(lambda: opened(_in_context(call, stream)))
+        try:
+            return _Timed(self, self.within(job, limit), limit)
+        except BaseException:
+            job.when_done(lambda: close_stream(job.value))  # it may open yet
+            raise
 
-    def within_deadline(self, job: Job) -> Any:
-        """Run a job in a worker for as long as the run has left; what comes later is thrown away.
+    def within(self, job: Job, limit: Limit) -> Any:
+        """Run a job in a worker until its limit; what comes later is thrown away.
 
         Raises:
-            RunTimeout: the run's time is over.
+            Exception: the limit's error, if it took longer.
         """
-        limit, _ = self._limit(None)
+        seconds = min(limit.left(), threading.TIMEOUT_MAX)
+        outer = current_job() if self._closing is None else None
         POOL.submit(job)
-        if not job.done.wait(limit):
-            raise out_of_time(self._timeout)
-        return job.result()
-
-    def _limit(self, own: float | None) -> tuple[float | None, bool]:
-        """Seconds that something may take, and whether it is the run's limit that says so."""
-        if self._deadline is None:
-            return own, False
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise out_of_time(self._timeout)
-        return (own, False) if own is not None and own < left else (left, True)
-
-    def _within(
-        self,
-        fn: Callable[[], Any],
-        seconds: float | None,
-        error: Callable[[], RunTimeout | ToolTimeout],
-    ) -> Any:
-        """Run a function in a worker, for so many seconds at most; what comes later is thrown away."""
-        job = Job(fn)
-        POOL.submit(job)
-        if not job.done.wait(seconds):
-            raise error()
-        return job.result()
+        try:
+            if outer is not None:
+                outer.stopped_by(job.give_up)
+            if job.done.wait(seconds):
+                return job.result()
+        except TimeoutError:
+            if not limit.is_over:
+                raise
+        except BaseException:
+            job.give_up()
+            raise
+        finally:
+            if outer is not None:
+                outer.stopped_by(None)
+        job.give_up()
+        raise limit.error()
 
     def _together(self, effect: Together) -> Generator[Event, None, list[Any]]:
         """One worker per flow drives it; their events reach the consumer through a queue."""
@@ -194,11 +203,20 @@ class SyncDriver:
         waiting = list(enumerate(effect.flows))[::-1]
         running: dict[int, Job] = {}
         results: dict[int, Any] = {}
+        slots = at_once(effect)
+        outer = current_job()
+
+        def give_up() -> None:
+            for job in list(running.values()):
+                job.give_up()
+
         try:
+            if outer is not None:
+                outer.stopped_by(give_up)
             while waiting or running:
-                while waiting and (effect.limit is None or len(running) < effect.limit):
+                while waiting and len(running) < slots:
                     number, flow = waiting.pop()
-                    job = running[number] = Job(lambda flow=flow, number=number: self._side_by_side(flow, number, news))
+                    job = running[number] = Job(lambda flow=flow, number=number: self._beside(flow, number, news))
                     job.when_done(lambda number=number: news.put((number, None)))
                     POOL.submit(job)
                 number, event = news.get()
@@ -207,15 +225,20 @@ class SyncDriver:
                 else:
                     results[number] = running.pop(number).result()
         except BaseException:
-            self._signal.cancelled = True  # the others stop at their next effect; nobody waits for them
+            self._signal.cancel()  # the others stop at their next effect; nobody waits for them
+            give_up()
             for _, flow in waiting:
                 flow.close()
             raise
+        finally:
+            if outer is not None:
+                outer.stopped_by(None)
         return [results[number] for number in range(len(effect.flows))]
 
-    def _side_by_side(self, flow: Flow, number: int, news: queue.SimpleQueue[tuple[int, Any]]) -> Any:
-        driver = SyncDriver(self._signal, self._timeout)
-        driver._deadline = self._deadline
+    def _beside(self, flow: Flow, number: int, news: queue.SimpleQueue[tuple[int, Any]]) -> Any:
+        driver = SyncDriver(self._signal)
+        driver._time = self._time
+        driver._is_beside = True
         return finish(driver.drive(flow), lambda event: news.put((number, event)))
 
 
@@ -236,31 +259,28 @@ def finish(events: Events, observe: Callable[[Event], Any] | None = None) -> Any
 
 
 class _Timed(Iterator[Any]):
-    """Reads an iterator step by step in a worker, for as long as the run has left. It is never closed while a step is running."""
+    """Reads an iterator step by step in a worker until its limit. It is never closed while a step is running."""
 
-    def __init__(self, driver: SyncDriver, chunks: Iterator[Any]) -> None:
+    def __init__(self, driver: SyncDriver, chunks: Iterator[Any], limit: Limit) -> None:
         self._driver = driver
         self._chunks = chunks
+        self._limit = limit
         self._step: Job | None = None
 
     def __next__(self) -> Any:
-        self._step = Job(lambda: next(self._chunks, None))
-        chunk = self._driver.within_deadline(self._step)
+        chunks = self._chunks
+        self._step = Job(lambda: next(chunks, None))
+        chunk = self._driver.within(self._step, self._limit)
         if chunk is None:
             raise StopIteration
         return chunk
 
     def close(self) -> None:
+        chunks = self._chunks
         if self._step is None:
-            _close(self._chunks)
+            close_stream(chunks)
         else:
-            self._step.when_done(lambda: _close(self._chunks))
-
-
-def _close(chunks: Any) -> None:
-    close = getattr(chunks, "close", None)
-    if close is not None:
-        close()
+            self._step.when_done(lambda: close_stream(chunks))
 
 
 def _in_context(effect: CallModel, fn: Callable[[CallModel], Any]) -> Any:
@@ -272,9 +292,14 @@ def _called(effect: Call) -> Any:
     return settled(run(*effect.args, **effect.kwargs))
 
 
-def settled(value: Any) -> Any:
-    """The value, or what it comes to if it is awaitable."""
-    return _wait_for(value) if hasattr(value, "__await__") else value
+def settled(value: Any, stoppable: bool = True) -> Any:
+    """The value, or what it comes to if it is awaitable.
+
+    Args:
+        value: what a function returned.
+        stoppable: whether the wait ends when nobody waits for the job of this worker thread any more.
+    """
+    return _wait_for(value, stoppable) if hasattr(value, "__await__") else value
 
 
 def opened(chunks: Any) -> Iterator[Any]:
@@ -287,7 +312,7 @@ def opened(chunks: Any) -> Iterator[Any]:
     return iter(chunks)
 
 
-def _wait_for(awaitable: Any) -> Any:
+def _wait_for(awaitable: Any, stoppable: bool) -> Any:
     from .background import wait_for
 
-    return wait_for(awaitable)
+    return wait_for(awaitable, stoppable)

@@ -24,9 +24,10 @@ class Job:
     Attributes:
         value, error: what it came to; one of them counts once `done` is set.
         context: the copy of the caller's context that it ran in.
+        given_up: whether nobody waits for it any more.
     """
 
-    __slots__ = ("_callback", "_lock", "context", "done", "error", "fn", "value")
+    __slots__ = ("_callback", "_lock", "_stop", "context", "done", "error", "fn", "given_up", "value")
 
     def __init__(self, fn: Callable[[], Any]) -> None:
         self.fn = fn
@@ -34,20 +35,40 @@ class Job:
         self.done = threading.Event()
         self.value: Any = None
         self.error: BaseException | None = None
+        self.given_up = False
         self._lock = threading.Lock()
         self._callback: Callable[[], Any] | None = None
+        self._stop: Callable[[], Any] | None = None
 
     def run(self) -> None:
         """Run the function in the copied context; called by the worker."""
+        _here.job = self
         try:
             self.value = self.context.run(self.fn)
         except BaseException as error:
             self.error = error
+        _here.job = None
         with self._lock:
             self.done.set()
-            callback = self._callback
+            callback, self._callback = self._callback, None
         if callback is not None:
             callback()
+
+    def give_up(self) -> None:
+        """Stop what can be stopped, since nobody waits for it any more: an async function that it waits for, now or later."""
+        with self._lock:
+            self.given_up = True
+            stop = self._stop
+        if stop is not None:
+            stop()
+
+    def stopped_by(self, stop: Callable[[], Any] | None) -> None:
+        """Have `stop` called when the job is given up; at once if it was already. None: there is nothing more to stop."""
+        with self._lock:
+            self._stop = stop
+            if stop is None or not self.given_up:
+                return
+        stop()
 
     def when_done(self, callback: Callable[[], Any]) -> None:
         """Call `callback` in the worker when the function has come back, or now if it has."""
@@ -60,9 +81,21 @@ class Job:
     def result(self) -> Any:
         """The value, or the exception raised. A StopIteration comes as a RuntimeError, since a generator could not pass it on."""
         if self.error is not None:
-            raise sayable(self.error)
+            error, self.error = self.error, None
+            try:
+                raise sayable(error)
+            finally:
+                del error  # a frame that kept its exception would be a reference cycle
         adopt(self.context)
         return self.value
+
+
+_here = threading.local()
+
+
+def current_job() -> Job | None:
+    """The job that this thread runs, or None outside a worker."""
+    return getattr(_here, "job", None)
 
 
 def sayable(error: BaseException) -> BaseException:
