@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .drivers.aio import AsyncDriver
 from .errors import Cancelled
 from .events import Done, Event
-from .run import Signal
+from .run import Signal, logger
+from .streams import response_of
 from .types import Response
 
 Item = TypeVar("Item")
@@ -44,8 +44,10 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         self._begun = False
         self._reader: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_interrupted = False
         self._done: Response | None = None
-        self._left: asyncio.Future[None] | None = None
+        self._left: asyncio.Event | None = None
+        self._closed: asyncio.Event | None = None
 
     @property
     def response(self) -> Response | None:
@@ -56,40 +58,61 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         return self
 
     async def __anext__(self) -> Item:
+        if self._closed is not None:
+            await self._closed.wait()
         while True:
-            event = await self._step(self._events.__anext__())
-            if type(event) is Done:
-                self._done = event.response
-            if self._observe is not None:
-                await self._observe(event)
-            item = self._item_of(event)
+            self._begun = True
+            self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
+            try:
+                event = await self._events.__anext__()
+            except Exception as error:
+                self._done = response_of(error) or self._done
+                raise
+            finally:
+                self._reader, self._is_interrupted = None, False
+                if self._left is not None:
+                    self._left.set()
+                    self._left = None
+            item = await self._told(event)
             if item is not None:
                 return item
 
-    async def _step(self, step: Awaitable[Event]) -> Event:
-        self._begun = True
-        self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
-        try:
-            return await step
-        finally:
-            self._reader = None
-            if self._left is not None and not self._left.done():
-                self._left.set_result(None)
+    async def _told(self, event: Event) -> Item | None:
+        if type(event) is Done:
+            self._done = event.response
+        if self._observe is not None:
+            await self._observe(event)
+        return self._item_of(event)
 
     async def aclose(self) -> None:
-        """End the run here. May be called twice, and from another task while an item is being read."""
+        """End the run here. May be called twice, and from another task while an item is being read.
+
+        Nothing is raised; what goes wrong is logged at debug level, and `response` is what was done until then.
+        """
         self._signal.cancel()
-        reader = self._reader
-        if reader is not None and reader is not asyncio.current_task():
-            self._left = asyncio.get_running_loop().create_future()
-            reader.cancel()
-            await self._left
-            return
-        with suppress(StopAsyncIteration, Cancelled):
-            event = await (self._events.athrow(Cancelled()) if self._begun else self._events.__anext__())
-            if type(event) is Done:
-                self._done = event.response
+        if self._reader is not None:
+            if self._reader is not asyncio.current_task():  # else one of the run's own functions closes it, which the signal ends
+                left = self._left = self._left or asyncio.Event()
+                self._interrupt()
+                await left.wait()
+        elif self._closed is not None:
+            await self._closed.wait()
+        else:
+            self._closed = asyncio.Event()
+            try:
+                await self._end()
+            finally:
+                self._closed.set()
+
+    async def _end(self) -> None:
+        try:
+            await self._told(await (self._events.athrow(Cancelled()) if self._begun else self._events.__anext__()))
             await self._events.aclose()
+        except (StopAsyncIteration, Cancelled):
+            pass  # it was over already
+        except Exception as error:
+            self._done = response_of(error) or self._done
+            logger.debug("closing a stream failed", exc_info=True)
 
     def close(self) -> None:
         """Ask the run to end at its next step; for code that cannot await. Safe from any thread."""
@@ -105,7 +128,8 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
             self._loop.call_soon_threadsafe(self._interrupt)
 
     def _interrupt(self) -> None:
-        if self._reader is not None:
+        if self._reader is not None and not self._is_interrupted:  # a second cancellation would look like one of somebody else
+            self._is_interrupted = True
             self._reader.cancel()
 
     async def __aenter__(self) -> AsyncStream[Item]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from inspect import GEN_RUNNING, getgeneratorstate
+from threading import RLock
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from .errors import Cancelled
 from .events import Done, Event
-from .run import Signal
+from .run import Signal, logger
 from .types import Response
 
 Item = TypeVar("Item")
@@ -31,41 +33,58 @@ class Stream(Iterator[Item], Generic[Item]):
         self._signal = signal
         self._item_of = item_of
         self._begun = False
+        self._lock = RLock()
         self.response: Response | None = None
 
     def __iter__(self) -> Stream[Item]:
         return self
 
     def __next__(self) -> Item:
-        self._begun = True
-        while True:
-            try:
-                event = next(self._events)
-            except StopIteration as stop:
-                self._ended(stop)
-                raise StopIteration from None
-            if type(event) is Done:
-                self.response = event.response
-            item = self._item_of(event)
-            if item is not None:
-                return item
+        with self._lock:
+            self._begun = True
+            while True:
+                try:
+                    event = next(self._events)
+                except StopIteration as stop:
+                    self.response = stop.value or self.response
+                    raise StopIteration from None
+                except Exception as error:
+                    self.response = response_of(error) or self.response
+                    raise
+                item = self._told(event)
+                if item is not None:
+                    return item
 
-    def _ended(self, stop: StopIteration) -> None:
-        if stop.value is not None:
-            self.response = stop.value
+    def _told(self, event: Event) -> Item | None:
+        if type(event) is Done:
+            self.response = event.response
+        return self._item_of(event)
 
     def close(self) -> None:
-        """End the run here. May be called twice, and from another thread while an item is being read: then at the run's next step."""
+        """End the run here. May be called twice, and from another thread while an item is being read: then at the run's next step.
+
+        Nothing is raised; what goes wrong is logged at debug level, and `response` is what was done until then.
+        """
         self._signal.cancel()
+        if not self._lock.acquire(blocking=False):
+            return  # an item is being read in another thread, which the signal reaches
         try:
-            event = self._events.throw(Cancelled()) if self._begun else next(self._events)
-            if type(event) is Done:
-                self.response = event.response
+            if getgeneratorstate(self._events) != GEN_RUNNING:  # else one of the run's own functions closes it, which the signal ends
+                self._end()
+        finally:
+            self._lock.release()
+
+    def _end(self) -> None:
+        try:
+            self._told(self._events.throw(Cancelled()) if self._begun else next(self._events))
             self._events.close()
         except StopIteration as stop:
-            self._ended(stop)
-        except (Cancelled, ValueError):  # over already; or running in another thread, which the signal reaches
-            pass
+            self.response = stop.value or self.response
+        except Cancelled:
+            pass  # it was over already
+        except Exception as error:
+            self.response = response_of(error) or self.response
+            logger.debug("closing a stream failed", exc_info=True)
 
     def cancel(self, after_turn: bool = False) -> None:
         """Ask the run to end: at once, or when its turn is complete. Reading on gives what is left. Safe from any thread."""
@@ -78,3 +97,12 @@ class Stream(Iterator[Item], Generic[Item]):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def response_of(error: Exception) -> Response | None:
+    """The response that an exception carries, in either of the places where `errors.attach` puts it."""
+    for name in ("swarm_response", "response"):
+        response = getattr(error, name, None)
+        if isinstance(response, Response):
+            return response
+    return None
