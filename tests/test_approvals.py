@@ -294,3 +294,103 @@ def test_an_approval_without_an_open_call_is_refused(drive: Drive) -> None:
     with pytest.raises(StateError, match="no call is open"):
         drive(shop.agent, "go", ["done"], approvals={"call_1_1": True})
     assert drive(shop.agent, "go", ["done"], approvals={}).text == "done"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"typo": True}, {"call_1_2/typo": True}, {"call_1_2/call_2_2": "yes"}, {"call_1_2/call_2_2": {"approved": True}}]
+)
+def test_a_wrong_decision_for_an_inner_run_raises_and_loses_nothing(drive: Drive, wrong: dict[str, Any]) -> None:
+    """D3"""
+    shop = Shop()
+    outer = Agent(name="Desk", functions=[shop.agent.as_tool(name="ask_shop"), tool(lambda: "ok", name="note")])
+    first = drive(outer, "go", [[call("note"), call("ask_shop", {"input": "x"})], BATCH])
+    state = through_json(first, outer, shop.agent)
+    with pytest.raises(StateError, match="call_1_2"):
+        drive.resume(state, [], approvals=wrong)
+    done = drive.resume(state, ["inner", "outer"], approvals={"call_1_2/call_2_2": True})
+    assert done.text == "outer"
+    assert shop.ran == ["look_up bee", "refund 5"]
+
+
+def test_decisions_are_given_together(drive: Drive) -> None:
+    """D1: while one is missing, every gated call is listed again and none runs."""
+    shop = Shop()
+    two = [call("refund", {"amount": 1}), call("refund", {"amount": 2})]
+    first = drive(shop.agent, "go", [two])
+    half = drive.resume(through_json(first, shop.agent), [], approvals={"call_1_1": True})
+    assert [p.id for p in half.pending] == ["call_1_1", "call_1_2"]
+    assert shop.ran == []
+    whole = drive.resume(through_json(half, shop.agent), ["done"], approvals={"call_1_1": True, "call_1_2": False})
+    assert (whole.text, shop.ran) == ("done", ["refund 1"])
+
+
+def test_an_id_with_a_slash_inside_an_inner_run(drive: Drive) -> None:
+    shop = Shop()
+    outer = Agent(name="Desk", functions=[shop.agent.as_tool(name="ask_shop")])
+    first = drive(outer, "go", [call("ask_shop", {"input": "x"}, id="o/1"), call("refund", {"amount": 1}, id="i/1")])
+    assert [p.id for p in first.pending] == ["o/1/i/1"]
+    drive.resume(through_json(first, outer, shop.agent), ["inner", "outer"], approvals={"o/1/i/1": True})
+    assert shop.ran == ["refund 1"]
+
+
+def test_a_state_keeps_what_was_done(drive: Drive) -> None:
+    """D4, D8, T11: calls, turns, the failure of a finished sibling, the filter of a handoff that was decided."""
+    shop = Shop()
+    other = Agent(name="Other")
+
+    def boom() -> str:
+        raise ValueError("boom")
+
+    handoff = Handoff(other, history_filter=lambda messages: messages[-1:])
+    outer = Agent(name="Desk", functions=[boom, shop.agent.as_tool(name="ask_shop")], handoffs=[handoff])
+    batch = [call("boom"), call("transfer_to_other"), call("ask_shop", {"input": "x"})]
+    first = drive(outer, "go", [call("boom"), batch, call("refund", {"amount": 1})])
+    state = through_json(first, outer, shop.agent, other)
+    done = drive.resume(state, ["inner", "outer"], approvals={first.pending[0].id: True})
+    assert [(c.name, c.outcome) for c in done.calls] == [
+        ("boom", "error"),
+        ("boom", "error"),
+        ("transfer_to_other", "ok"),
+        ("ask_shop", "ok"),
+    ]
+    assert done.calls[1].error == "ValueError: boom"
+    assert done.agent is other
+    assert len(drive.requests[1]["messages"]) <= 3
+    with pytest.raises(Exception, match="boom"):
+        drive.resume(state, ["inner", "outer"], approvals={first.pending[0].id: True}, swarm={"tool_errors": "raise"})
+
+
+BAD_FIELDS: list[tuple[str, Any]] = [
+    ("usage", {"input_tokens": "x"}),
+    ("usage", 5),
+    ("spent_tool_choice", [["A"]]),
+    ("handoff", {"agent": [], "tool": "x"}),
+    ("handoff", {"agent": "Nobody", "tool": "x"}),
+    ("held", {"call_1_2": {}}),
+    ("counts", {"model_calls": -100, "handoffs": 0, "tool_calls": 0}),
+    ("version", True),
+    ("turn", "1"),
+    ("calls", [{}]),
+    ("origins", {"x": "y"}),
+    ("messages", [{"role": "nobody"}]),
+    ("nested", {"call_1_2": {"version": 1}}),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), BAD_FIELDS)
+def test_a_state_from_outside_is_checked_field_by_field(drive: Drive, field: str, value: Any) -> None:
+    """M08"""
+    shop = Shop()
+    data = tampered(paused(drive, shop).state(), **{field: value})
+    with pytest.raises(StateError):
+        load = load_state(data, agents=[shop.agent])
+        drive.resume(load, ["done"], approvals={"call_1_2": True})
+    assert shop.ran == []
+
+
+def test_a_context_that_holds_itself_or_no_number(drive: Drive) -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    for value in (loop, float("nan")):
+        with pytest.raises(StateError):
+            drive(Agent(), "go", ["done"], context_variables={"x": value}).state()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import swarm
-from swarm import Agent, AsyncSwarm, Handoff, Response, Result, State, Swarm
-from swarm.errors import ConfigError, ConnectionFailed, StateError, ToolError
+from swarm import Agent, AsyncSwarm, Handoff, Limits, Response, Result, State, Swarm, tool
+from swarm.errors import ConfigError, ConnectionFailed, LimitExceeded, StateError, ToolError
 from swarm.events import Event
 from swarm.models.profiles import Profile
 from swarm.models.scripted import ScriptedModel, Turn, call
@@ -413,7 +413,7 @@ def test_resume_looks_at_the_state_before_anything_else(drive: Drive) -> None:
     with pytest.raises(StateError, match="state has version None"):
         drive.resume(State({}, {}), ["done"])
     state = State({**drive(Agent(name="A"), "go", ["done"]).state(), "agent": "B"}, {"A": Agent(name="A")})
-    with pytest.raises(StateError, match=r"state\.agent is 'B', which is not among the agents given: 'A'"):
+    with pytest.raises(StateError, match=r"state\.agent names 'B', which is not among the agents given: 'A'"):
         drive.resume(state, ["done"])
 
 
@@ -430,3 +430,76 @@ def test_a_result_that_no_request_could_carry(drive: Drive) -> None:
 
     response = drive(Agent(functions=[name]), "go", [call("name"), "done"])
     assert response.messages[1]["content"] == "caf?"
+
+
+class Provider(ScriptedModel):
+    """A scripted model at an address."""
+
+    def __init__(self, base_url: str, turns: list[Any]) -> None:
+        super().__init__(turns)
+        self.base_url = base_url
+
+
+def private_fields(request: dict[str, Any]) -> int:
+    return sum("reasoning_content" in message for message in request["messages"])
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_private_fields_go_back_to_their_provider_only(drive: Drive, filtered: bool) -> None:
+    """D26"""
+    keep = (lambda messages: list(messages)) if filtered else None
+    here = Provider("http://one/v1", [Turn("", [call("transfer_to_b")], extra={"reasoning_content": "secret"}), "back"])
+    there = Provider("http://two/v1", [Turn("", [call("transfer_to_a")], extra={"reasoning_content": "other"})])
+    a, b = Agent(name="A", client=here, history_filter=keep), Agent(name="B", client=there, history_filter=keep)
+    a.handoffs, b.handoffs = [b], [a]
+    drive(a, "go", None)
+    assert [private_fields(r) for r in there.requests] == [0]
+    assert [private_fields(r) for r in here.requests] == [0, 1]
+    assert here.requests[1]["messages"][2]["reasoning_content"] == "secret"
+
+
+def test_a_function_that_changes_its_arguments_changes_nothing_else(drive: Drive) -> None:
+    """K19"""
+    seen: list[list[int]] = []
+
+    @tool(retries=1)
+    def take(numbers: list[int]) -> str:
+        seen.append(list(numbers))
+        numbers.clear()
+        if len(seen) == 1:
+            raise ValueError("again")
+        return "ok"
+
+    response = drive(Agent(functions=[take]), "go", [call("take", {"numbers": [1, 2]}), "done"])
+    assert seen == [[1, 2], [1, 2]]
+    assert response.calls[0].arguments == {"numbers": [1, 2]}
+
+
+@pytest.mark.parametrize("kind", ["defaultdict", "OrderedDict"])
+def test_a_dict_of_another_kind_is_copied_value_by_value(drive: Drive, kind: str) -> None:
+    """K08, D17"""
+    import collections
+    import threading
+
+    lock = threading.Lock()
+    made: Any = collections.defaultdict(list) if kind == "defaultdict" else collections.OrderedDict()
+    made.update({"lock": lock, "items": [1]})
+
+    def add(context_variables: dict[str, Any]) -> str:
+        context_variables["items"].append(2)
+        return "ok"
+
+    response = drive(Agent(functions=[add]), "go", [call("add"), "done"], context_variables=made)
+    assert made["items"] == [1]
+    assert response.context_variables["items"] == [1, 2]
+    assert response.context_variables["lock"] is lock
+
+
+def test_a_limit_that_raises_leaves_a_handoff_as_it_was(drive: Drive) -> None:
+    a, b = Agent(name="A"), Agent(name="B")
+    a.handoffs = [b]
+    with pytest.raises(LimitExceeded) as caught:
+        drive(a, "go", [call("transfer_to_b")], max_turns=2, limits=Limits(on_limit="raise"))
+    response = caught.value.response
+    assert response is not None
+    assert (response.messages[-1]["content"], response.stop_reason) == ('{"assistant": "B"}', "max_turns")

@@ -88,3 +88,41 @@ def test_a_nested_event_as_json(drive: Drive) -> None:
         "call_id": "call_1_1",
         "inner": {"event": "TurnStarted", "agent": "Inner", "turn": 1},
     }
+
+
+def test_a_cancelled_inner_text_stays_inside() -> None:
+    """D13, D24, D43: the outer call is answered, and the inner agent's text does not come out under the outer one's name."""
+    from swarm import Swarm
+    from swarm.models.scripted import ScriptedModel
+
+    outer = Agent(name="Outer", functions=[Agent(name="Inner").as_tool()])
+    stream = Swarm(ScriptedModel([call("inner", {"input": "q"}), "one two three"])).stream(outer, "go")
+    for event in stream:
+        if isinstance(event, Nested) and isinstance(event.event, Delta) and event.event.text:
+            break
+    stream.close()
+    assert stream.response is not None
+    assert [(m["role"], m.get("sender")) for m in stream.response.messages] == [("assistant", "Outer"), ("tool", None)]
+    assert stream.response.calls[0].outcome == "unknown"
+
+
+def test_an_outer_run_in_circles_is_seen_through_inner_ones(drive: Drive) -> None:
+    """L02, D6"""
+    outer = Agent(name="Outer", functions=[Agent(name="Inner").as_tool()])
+    turns = [turn for _ in range(60) for turn in (call("inner", {"input": "q"}), "same")]
+    response = drive(outer, "go", turns)
+    assert response.stop_reason == "loop"
+
+
+def test_a_graceful_cancel_lets_the_inner_run_finish() -> None:
+    """X03"""
+    from swarm import Swarm
+    from swarm.models.scripted import ScriptedModel
+
+    outer = Agent(name="Outer", functions=[Agent(name="Inner").as_tool()])
+    stream = Swarm(ScriptedModel([call("inner", {"input": "q"}), "inner text", "never"])).stream(outer, "go")
+    for event in stream:
+        if isinstance(event, Nested):
+            stream.cancel(after_turn=True)
+    assert stream.response is not None
+    assert stream.response.messages[-1]["content"] == "inner text"

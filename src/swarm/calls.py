@@ -9,7 +9,7 @@ from typing import Any
 from .approvals import ApprovalError
 from .context import own
 from .effects import Call, CallTool, Flow, HandOff, Message
-from .errors import RunTimeout, ToolError, ToolNotFound, ToolTimeout
+from .errors import OutOfTime, ToolError, ToolNotFound, ToolTimeout
 from .events import ToolDone, ToolStarted
 from .handoffs import message_for
 from .messages import tool_message
@@ -114,7 +114,7 @@ def perform(run: Run, effect: CallTool) -> Flow:
         call = Call(tool.fn, (), arguments, not (tool.inline or tool.is_async), tool.timeout, effect.context)
         try:
             return (yield call)
-        except RunTimeout:
+        except OutOfTime:
             raise
         except Exception:
             tries -= 1
@@ -125,7 +125,7 @@ def perform(run: Run, effect: CallTool) -> Flow:
 
 
 def attempt(run: Run, call: Planned) -> Flow:
-    """Run a call that may run, and note its outcome. Only BaseExceptions and RunTimeout leave it."""
+    """Run a call that may run, and note its outcome. Only BaseExceptions and OutOfTime leave it."""
     outcome = call.outcome
     if outcome is None:
         assert call.tool is not None
@@ -144,7 +144,7 @@ def attempt(run: Run, call: Planned) -> Flow:
             outcome = value if isinstance(value, Outcome) else read(value, call.tool)
             if outcome.agent is not None and outcome.agent is not run.agent:
                 yield from _may_hand_over(run, call, outcome)
-        except (RunTimeout, ApprovalError):
+        except (OutOfTime, ApprovalError):
             raise
         except Exception as error:
             outcome = failed(run, error)

@@ -36,8 +36,8 @@ def copied(value: Any, memo: dict[Any, Any] | None = None) -> Any:
         made.extend(copied(item, memo) for item in cast("list[Any]", value))
     elif kind in (tuple, set, frozenset):
         made = cast("Any", kind(copied(item, memo) for item in value))
-    elif isinstance(value, dict):  # a defaultdict, an OrderedDict
-        original = cast("dict[Any, Any]", value)
+    elif issubclass(kind, dict):  # a defaultdict, an OrderedDict
+        original: dict[Any, Any] = value
         try:
             made = copy.copy(original)
         except Exception:
@@ -45,7 +45,7 @@ def copied(value: Any, memo: dict[Any, Any] | None = None) -> Any:
         memo[id(original)] = made
         made.clear()
         made.update({copied(key, memo): copied(item, memo) for key, item in original.items()})
-    elif callable(cast("Any", value)) or isinstance(value, Agent):
+    elif isinstance(value, Agent) or callable(value):
         return value
     else:
         known = len(memo)
