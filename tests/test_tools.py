@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import gc
 import json
@@ -17,10 +18,13 @@ import pytest
 from pydantic import BaseModel
 
 from swarm.errors import AgentError, SchemaWarning, ToolArgumentsError
+from swarm.handoffs import transfer_tool
+from swarm.models.scripted import call
 from swarm.run import RunInfo
 from swarm.tools import Tool, callback_parameters, result_text, tool, tool_of
 from swarm.types import Agent, Handoff, Result
 from swarm.util import function_to_json
+from tests.modes import Drive
 
 if TYPE_CHECKING:
     from nowhere import Missing  # type: ignore[import-not-found]
@@ -262,7 +266,12 @@ def test_decorators_in_the_wrong_order_fail_with_advice() -> None:
     [
         ({"timeout": 0}, "timeout=0 must be a number of seconds above 0"),
         ({"timeout": -1.5}, "timeout"),
-        ({"retries": -1}, "retries=-1 must not be negative"),
+        ({"timeout": "3"}, "timeout='3' must be a number of seconds above 0"),
+        ({"timeout": float("nan")}, "timeout=nan must be"),
+        ({"timeout": float("inf")}, "timeout=inf must be .* or None for no limit"),
+        ({"retries": -1}, "retries=-1 must be a whole number, 0 or more"),
+        ({"retries": "2"}, "retries='2' must be a whole number"),
+        ({"retries": 1.5}, "retries=1.5"),
         ({"effect": "twice"}, 'effect=\'twice\' must be "repeatable" or "once"'),
         ({"approval": lambda amount: True}, "asks for 'amount'"),
         ({"enabled": lambda arguments: True}, "asks for 'arguments'"),
@@ -326,6 +335,54 @@ def test_a_decorated_method_is_bound_to_its_object() -> None:
     assert list(a.cancel.wire["function"]["parameters"]["properties"]) == ["city"]
     assert a.cancel.retries == 2
     assert tool_of(a.cancel)(**tool_of(a.cancel).arguments({"city": "Rome"})) == "a cancels Rome"
+
+
+def test_another_view_of_an_agent_is_still_that_agent(drive: Drive) -> None:
+    """D24: approval, name and description are new, what a call does is not."""
+    inner = Agent(name="Inner", description="Knows numbers.")
+    asked = tool(inner.as_tool(), name="numbers", approval=True)
+    assert (asked.name, asked.description, asked.approval) == ("numbers", "Knows numbers.", True)
+    assert tool(inner.as_tool(), description="Counts.").description == "Counts."
+    outer = Agent(name="Outer", functions=[asked])
+    paused = drive(outer, "how many?", [call("numbers", {"input": "count"})])
+    assert [(item.name, item.arguments) for item in paused.pending] == [("numbers", {"input": "count"})]
+    done = drive.resume(paused.state(), ["seven", "It is seven."], approvals={paused.pending[0].id: True})
+    assert [m["content"] for m in done.messages] == [None, "seven", "It is seven."]
+
+
+def test_another_view_of_a_handoff_is_still_that_handoff(drive: Drive) -> None:
+    other = Agent(name="Other")
+    made = transfer_tool(Handoff(other, message="over to you"), {})
+    renamed = tool(made, name="pass_on")
+    assert renamed.handoff is made.handoff
+    assert renamed.description == "Hand over to Other."
+    response = drive(Agent(functions=[renamed]), "go", [call("pass_on", {"made": "up"}), "done"])
+    assert response.agent is other
+    assert response.messages[1]["content"] == "over to you"
+
+
+def test_what_an_agent_cannot_do_as_a_tool_is_refused() -> None:
+    for options in ({"timeout": 3}, {"retries": 1}):
+        with pytest.raises(AgentError, match="inner: timeout and retries do not apply to an agent"):
+            tool(Agent(name="Inner").as_tool(), **options)  # type: ignore[arg-type]
+
+
+def test_an_agent_as_a_tool_may_stand_in_a_class_and_be_copied(drive: Drive) -> None:
+    class Office:
+        ask = Agent(name="Inner").as_tool()
+
+    for made in (Office.ask, Office().ask, copy.copy(Office.ask), tool_of(Office().ask)):
+        response = drive(Agent(functions=[made]), "go", [call("inner", {"input": "x"}), "inside", "done"])
+        assert response.messages[1]["content"] == "inside"
+
+
+@pytest.mark.parametrize("wrong", [Agent(name="B"), Handoff(Agent(name="B"))])
+def test_an_agent_is_no_function(wrong: Any) -> None:
+    """U07"""
+    said = r"\('B'\)|\(name='B'\)) is no function: give handoffs=\[\.\.\.\] to hand over to it, or agent\.as_tool\(\)"
+    for make in (tool, tool_of, lambda wrong: Agent(functions=[wrong]), lambda wrong: Agent(tools=[weather, wrong])):
+        with pytest.raises(AgentError, match=f"({said}"):
+            make(wrong)  # type: ignore[operator]
 
 
 def test_decorated_static_and_class_methods() -> None:

@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import functools
 import inspect
+import math
 import re
 import sys
 import types
@@ -24,11 +25,11 @@ from .arguments import Arguments, arguments_of
 from .errors import AgentError, SchemaWarning
 from .schema import Json, NotStrict, read_docstring, strictly
 from .signature import EMPTY, Function, doc_of, mentions, name_of
+from .types import NO_FUNCTION, Agent, Handoff
 
 if TYPE_CHECKING:
     from .effects import CallTool, Flow
     from .run import Run
-    from .types import Handoff
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ABOUT_OFFER = ("context_variables", "messages", "agent", "run")
@@ -54,9 +55,12 @@ class ToolOptions(TypedDict, total=False):
 class Tool:
     """A function as a model sees it: a name, a description, a schema, and rules for its calls.
 
-    Made by `@tool` or, for a plain function, by `tool_of`. Calling it calls the function.
+    Made by `tool`, which says what the arguments mean, or for a plain function by `tool_of`. Calling it calls the function.
 
-    Attributes:
+    Raises:
+        AgentError: as `tool` does.
+
+    Attributes, to be read only, since what is made from them is kept; `tool(this_one, ...)` makes another with other options:
         name: the name on the wire.
         fn: the function.
         is_async: whether it is known to be a coroutine function.
@@ -134,10 +138,12 @@ class Tool:
     def _check_options(self) -> None:
         if inspect.isgeneratorfunction(self.fn) or inspect.isasyncgenfunction(self.fn):
             raise AgentError(f"{self.name} yields its result piece by piece, but a model gets one text: return the whole, such as a list")
-        if self.timeout is not None and self.timeout <= 0:
-            raise AgentError(f"{self.name}: timeout={self.timeout!r} must be a number of seconds above 0, or None for no limit")
-        if self.retries < 0:
-            raise AgentError(f"{self.name}: retries={self.retries!r} must not be negative")
+        timeout: Any = self.timeout
+        if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
+            raise AgentError(f"{self.name}: timeout={timeout!r} must be a number of seconds above 0, or None for no limit")
+        retries: Any = self.retries
+        if not isinstance(retries, int) or retries < 0:
+            raise AgentError(f"{self.name}: retries={retries!r} must be a whole number, 0 or more")
         if self.effect not in ("repeatable", "once"):
             raise AgentError(f'{self.name}: effect={self.effect!r} must be "repeatable" or "once"')
         for callback, known in ((self.approval, _ABOUT_CALL), (self.enabled, _ABOUT_OFFER), (self._description, _ABOUT_OFFER)):
@@ -207,8 +213,8 @@ class Tool:
         return self.fn(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool:
-        """A decorated method, bound to its object like any function in a class."""
-        if instance is None:
+        """A decorated method, bound to its object like any function in a class; a tool that runs or becomes an agent needs no object."""
+        if instance is None or _agent_tool(self) is not None:
             return self
         bound = copy.copy(self)
         bound.fn = types.MethodType(self.fn, instance)
@@ -231,6 +237,8 @@ def _checked_name(fn: Any, name: str | None) -> str:
     if isinstance(fn, (staticmethod, classmethod)):
         kind = type(cast("Any", fn)).__name__
         raise AgentError(f"@tool stands above @{kind}; put @{kind} above @tool")
+    if isinstance(fn, Agent | Handoff):
+        raise AgentError(f"{fn!r} {NO_FUNCTION}")
     if not callable(fn):
         raise AgentError(f"{fn!r} is not callable; give a function, or an object with __call__")
     if name is None:
@@ -273,7 +281,8 @@ def tool(
     """Say more about a function that a model may call: `@tool`, `@tool(...)`, or `tool(function, ...)` for one more view of it.
 
     Args:
-        fn: the function; a Tool stands for its function, so that two agents may have it under different names.
+        fn: the function; a Tool stands for its function, so that two agents may have it under different names. One that an agent was made
+            into (`agent.as_tool()`) stays that, and keeps its description if none is given.
         name: the name on the wire; letters, digits, "_" and "-", at most 64. By default the function's own.
         description: what the model is told; by default the docstring. A function is asked before every reply.
         approval: whether a person must agree to each call; or a function that decides, of `arguments`, `context_variables`, ...
@@ -282,7 +291,8 @@ def tool(
         enabled: whether the tool is offered; or a function that decides before every reply.
         exclusive: whether it never runs beside other calls.
         strict: True: the model's arguments must follow the schema exactly. None: not sent.
-        inline: run it where the loop runs, not in a worker thread; for functions that never wait.
+        inline: run it where the loop runs, not in a worker thread; for functions that never wait. With a `timeout` it goes to a worker
+            all the same, since only that can be left behind.
         examples: things a user might say that call for it; they help routers, and are not sent.
         effect: "once": never run twice for one call.
 
@@ -291,10 +301,11 @@ def tool(
     """
 
     def wrap(function: Function) -> Tool:
-        return Tool(
+        agents = _agent_tool(function)
+        made = Tool(
             function.fn if isinstance(function, Tool) else function,
             name=name,
-            description=description,
+            description=agents.description if agents is not None and description is None else description,
             approval=approval,
             timeout=timeout,
             retries=retries,
@@ -305,8 +316,21 @@ def tool(
             examples=examples,
             effect=effect,
         )
+        return made if agents is None else _do_as(agents, made)
 
     return wrap if fn is None else wrap(fn)
+
+
+def _agent_tool(fn: Any) -> Tool | None:
+    """The function if it is a Tool that runs an agent or hands over to one."""
+    return fn if isinstance(fn, Tool) and (fn.nested is not None or fn.handoff is not None) else None
+
+
+def _do_as(known: Tool, made: Tool) -> Tool:
+    if made.timeout is not None or made.retries:
+        raise AgentError(f"{made.name}: timeout and retries do not apply to an agent; leave them out, or set Limits for the run")
+    made.nested, made.handoff, made.loose = known.nested, known.handoff, known.loose
+    return made
 
 
 # By identity: a tool keeps its function alive, so an id is that of the same function as long as the tool lives.

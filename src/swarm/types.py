@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 SHARE_AGENTS = "agents are shared"
 """A key in the memo of a deep copy: Agents are not copied then."""
 
+NO_FUNCTION = "is no function: give handoffs=[...] to hand over to it, or agent.as_tool() to ask it"
+"""What is said of an agent among the functions."""
+
+_OTHER_WAYS = {
+    "messages": "run(agent, messages)",
+    "model": "Agent(model=...)",
+    "stream": "run(..., stream=True)",
+    "tool_choice": "Agent(tool_choice=...)",
+    "tools": "Agent(functions=[...])",
+}
+
 AgentFunction: TypeAlias = Callable[..., Any]
 """A function that a model may call: returns a str, an Agent (a handoff), a Result, or any value that has a text form."""
 
@@ -99,6 +110,14 @@ class Agent(BaseModel):
             raise ValueError("must not be empty; it is shown in messages and events")
         return name
 
+    @field_validator("model_settings")
+    @classmethod
+    def _settings_leave_the_rest_alone(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        wrong = [f"{name} (use {way})" for name, way in _OTHER_WAYS.items() if name in settings]
+        if wrong:
+            raise ValueError(f"holds what has a place of its own: {', '.join(wrong)}")
+        return settings
+
     @property
     def tools(self) -> list[AgentFunction]:
         """The same list as `functions`."""
@@ -109,21 +128,29 @@ class Agent(BaseModel):
         self.functions = functions
 
     def copy(self, **changes: Any) -> Agent:
-        """A new agent with the same fields but for `changes`. Lists are copied, what they hold is shared."""
+        """A new agent with the same fields but for `changes`. Lists are copied, what they hold is shared.
+
+        Raises:
+            AgentError: as for a new agent.
+        """
         fields = {name: getattr(self, name) for name in self.model_fields_set}
         if "tools" in changes:
-            changes = {**changes, "functions": changes["tools"]}
-            del changes["tools"]
+            fields.pop("functions", None)
         return type(self)(**{**fields, **changes})
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """This agent as a function of another: it gets one text, works on it alone, and its last text is the result.
+        """This agent as a function of another: it gets one text, works on it alone, and its last text is the result, or
+        "<name> stopped early (<stop reason>). <last text>".
 
-        The inner messages stay inside; limits, usage and the context variables are shared with the outer run.
+        The inner messages stay inside; limits, usage and the context variables are shared with the outer run. For more options:
+        `tool(agent.as_tool(), approval=True)`; `timeout` and `retries` do not apply to it.
 
         Args:
             name: the function's name; by default the agent's own, made legal.
             description: what the outer model is told of it; by default the agent's description.
+
+        Raises:
+            AgentError: a name that no provider takes.
         """
         from .agents import agent_tool
 
@@ -150,7 +177,9 @@ def _explain(kind: type[Agent], fields: dict[str, Any], error: ValidationError) 
         where = ".".join(str(part) for part in item["loc"])
         text = item["msg"].removeprefix("Value error, ")
         if item["type"] == "callable_type":
-            text = f"{item['input']!r} is not callable; give a function, or an object with __call__"
+            wrong = item["input"]
+            text = f"{wrong!r} is not callable; give a function, or an object with __call__"
+            text = f"{wrong!r} {NO_FUNCTION}" if isinstance(wrong, Agent | Handoff) else text
         elif item["type"] == "extra_forbidden":
             text = f"there is no such field; the fields are {', '.join(kind.model_fields)}"
             text = "another name for functions; give one of the two" if where == "tools" else text
@@ -170,6 +199,9 @@ class Handoff:
         message: what the tool message says; by default `{"assistant": "<name>"}`.
         returns: whether control and a value come back: the target works on the conversation until it is done, and its last text
             is the result of the call.
+
+    Raises:
+        AgentError: `agent` is none, `when` or `history_filter` cannot be called.
     """
 
     __slots__ = ("agent", "description", "history_filter", "message", "name", "returns", "when")
@@ -220,7 +252,7 @@ class Result(BaseModel):
 
 
 class _Plain:
-    """Small records of a run: equal by content, printable, and plain JSON on request."""
+    """Small records of a run: equal by content, printable, their fields as a dict on request."""
 
     __slots__ = ()
 
@@ -372,7 +404,7 @@ class Response(_Plain):
         context_variables: as they are now.
         usage: tokens, calls, seconds.
         stop_reason: why the run ended: "complete", "max_turns", "limit:<name>", "loop", "tool_calls", "approval", "stopped",
-            "length", "refusal", "content_filter", "guardrail:<name>", "cancelled", or "error" on an exception's `.response`.
+            "length", "refusal", "content_filter", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.
         pending: calls that wait for a decision, when `stop_reason` is "approval".
         output: the value of `Result(stop=True)`, else None.
@@ -428,7 +460,8 @@ class Response(_Plain):
         """The run as plain JSON, to go on later or elsewhere: `Swarm().resume(load_state(data, agents=[...]))`.
 
         Raises:
-            StateError: a context variable that JSON cannot hold; the error names its path.
+            StateError: the response was not made by a run, or is a copy of one that was; or a context variable that JSON cannot hold, with
+                its path.
         """
         from .state import dump
 

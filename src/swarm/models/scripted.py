@@ -75,6 +75,9 @@ class ScriptedModel:
     Args:
         turns: each a text, a `call(...)`, a list of calls, a Turn, or an exception to raise.
 
+    Raises:
+        TypeError: a turn that is none of these.
+
     Attributes:
         requests: the keyword arguments of each request so far, with the messages as they were then.
         open_streams: streams that were begun and neither read to their end nor closed.
