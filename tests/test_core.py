@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-import swarm
+import swarm.errors
+import swarm.events
 from swarm import Agent, AsyncSwarm, Handoff, Limits, Response, Result, State, Swarm, tool
 from swarm.errors import ConfigError, ConnectionFailed, LimitExceeded, StateError, ToolError
 from swarm.events import Event
@@ -47,6 +48,20 @@ def test_lazy_names_are_listed() -> None:
     """For completion in a shell: what is imported at first use is there all the same."""
     assert set(swarm.__all__) <= set(dir(swarm))
     assert "__getattr__" in dir(swarm)
+
+
+@pytest.mark.parametrize("module", [swarm.errors, swarm.events])
+def test_public_names_are_listed_in_order(module: Any) -> None:
+    base = swarm.errors.SwarmError if module is swarm.errors else Event
+    assert module.__all__ == sorted(module.__all__)
+    kinds = {name for name, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, base)}
+    assert kinds - set(module.__all__) <= {"OutOfTime"}
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_every_public_exception_stands_in_the_tree() -> None:
+    words = set(str(swarm.errors.__doc__).split())
+    assert set(swarm.errors.__all__) - words == {"status_error"}
 
 
 class Named:

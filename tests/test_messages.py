@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swarm.errors import AuthenticationError, HistoryError, InvalidReply, ModelError, RateLimitError, RequestError, ServerError
-from swarm.messages import WireHistory, assistant_message, body_error, read_reply, repaired, text_of, tool_message, wire, without_none
+from swarm.messages import WireHistory, assistant_message, body_error, read_reply, repaired, text_of, tool_message, wire
 from swarm.models.profiles import PROFILES, Profile
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
@@ -115,11 +115,6 @@ def test_text_of_is_always_text(content: Any, text: str) -> None:
     """T24"""
     assert text_of({"content": content}) == text
     assert text_of({}) == ""
-
-
-def test_without_none_drops_only_null() -> None:
-    """P15"""
-    assert without_none({"a": None, "b": 0, "c": "", "d": [], "e": False}) == {"b": 0, "c": "", "d": [], "e": False}
 
 
 # From a provider

@@ -5,7 +5,7 @@
     ├── HistoryError (ValueError)       messages that cannot be sent; .index says which
     ├── StateError (ValueError)         a saved state or an approval that does not fit
     ├── ConfigError                     no client, a missing extra, a wrong setting
-    ├── ToolError                       a call that failed, for tool_errors="raise"; .call
+    ├── ToolError                       a call that could not run, for tool_errors="raise"
     │   ├── ToolNotFound
     │   ├── ToolArgumentsError
     │   └── ToolTimeout (TimeoutError)
@@ -35,7 +35,34 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .types import Response, ToolCall
+    from .types import Response
+
+__all__ = [
+    "AgentError",
+    "AuthenticationError",
+    "Cancelled",
+    "ConfigError",
+    "ConnectionFailed",
+    "HistoryError",
+    "InvalidReply",
+    "LimitExceeded",
+    "ModelError",
+    "ModelTimeout",
+    "RateLimitError",
+    "RequestError",
+    "RunTimeout",
+    "SchemaWarning",
+    "ServerError",
+    "StateError",
+    "StreamBroken",
+    "SwarmError",
+    "ToolArgumentsError",
+    "ToolError",
+    "ToolNotFound",
+    "ToolTimeout",
+    "TransientError",
+    "status_error",
+]
 
 
 class SwarmError(Exception):
@@ -70,9 +97,10 @@ class ConfigError(SwarmError):
 
 
 class ToolError(SwarmError):
-    """A tool call that failed. The text is what the model is told, without the leading "Error: "."""
+    """A call that could not run, or not to its end; what a function raises itself is raised as it is.
 
-    call: ToolCall | None = None
+    The text is what the model is told, without the leading "Error: ".
+    """
 
 
 class ToolNotFound(ToolError):

@@ -13,6 +13,22 @@ from pydantic_core import to_jsonable_python
 if TYPE_CHECKING:
     from .types import Pending, Response, ToolCall
 
+__all__ = [
+    "Delta",
+    "Done",
+    "Event",
+    "HandedOff",
+    "LimitHit",
+    "MessageDone",
+    "Nested",
+    "Paused",
+    "PolicyActed",
+    "ToolDone",
+    "ToolStarted",
+    "TurnEnded",
+    "TurnStarted",
+]
+
 
 class Event:
     """The base of all events.

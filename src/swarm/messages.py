@@ -47,11 +47,6 @@ _STATUS_OF = {
 }
 
 
-def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A new dict without the keys whose value is None: what was not set is absent on the wire, not null."""
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def text_of(message: Mapping[str, Any]) -> str:
     """The text of a message: its content, or the text parts of its content joined, or ""."""
     content: Any = message.get("content")
