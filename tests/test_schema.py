@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import enum
 import json
 import pathlib
 import typing
 import uuid
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, TypeVar
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, RootModel, WithJsonSchema, create_model
+from pydantic import Json as JsonText
 
 from swarm.arguments import Arguments
 from swarm.errors import SchemaWarning
-from swarm.schema import NotStrict, Schema, read_docstring, strictly
+from swarm.schema import NotStrict, Schema, strictly
 from swarm.signature import Signature
 
 
@@ -50,6 +55,20 @@ class Filters(TypedDict):
 class Node(BaseModel):
     value: int
     children: list[Node] = []
+
+
+class Shades(RootModel[dict[Color, Item]]): ...
+
+
+class Texts(BaseModel):
+    item: JsonText[Item]
+    by_color: dict[Color, Item] = {}
+
+
+@dataclass
+class Branch:
+    branches: dict[Color, list[Branch]] = field(default_factory=dict)
+    item: Item | None = None
 
 
 class Cat(BaseModel):
@@ -185,6 +204,76 @@ def test_a_recursive_type_keeps_its_definition() -> None:
     assert schema["properties"] == {"node": reference, "other": null_or(reference), "item": null_or(ITEM)}
     assert list(schema["$defs"]) == ["Node"]
     assert schema["$defs"]["Node"]["properties"]["children"] == {"type": "array", "items": reference}
+
+
+def keys_of(*names: str, **rest: Any) -> dict[str, Any]:
+    return {"type": "object", "propertyNames": {"type": "string", "enum": list(names)}, **rest}
+
+
+COLORS = keys_of("red", "blue", additionalProperties={"type": "integer"})
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (dict[Color, int], COLORS),
+        (Mapping[Color, int], COLORS),
+        (OrderedDict[Color, int], COLORS),
+        (Counter[Color], COLORS),
+        (dict[Level, int], keys_of("1", "2", additionalProperties={"type": "integer"})),
+        (dict[Literal["a"], int], keys_of("a", additionalProperties={"type": "integer"})),
+        (Shades, keys_of("red", "blue", additionalProperties=ITEM)),
+        (JsonText[Item], {"type": "string", "contentMediaType": "application/json", "contentSchema": ITEM}),
+        (Annotated[int, WithJsonSchema({"$ref": "https://example.com/a.json"})], {}),
+    ],
+)
+def test_nothing_is_referred_to_wherever_a_schema_stands(annotation: Any, expected: dict[str, Any]) -> None:
+    """K20, J05"""
+    assert schema_for(annotation) == expected
+
+
+def test_a_schema_written_by_hand_is_followed_too() -> None:
+    def f(a: Annotated[Any, WithJsonSchema({"not": {"title": "A", "type": "null"}, "if": {"contains": {"default": 1}}})]) -> None: ...
+
+    assert schema_of(f)["properties"]["a"] == {"not": {"type": "null"}, "if": {"contains": {}}}
+
+
+KEYS = [str, int, Color, Level, Literal["a", "b"], Annotated[str, Field(pattern="^a")]]
+LEAVES = [str, int, Any, Color, Level, Item, Point, Node, Branch, Shades, Texts, JsonText[Item], Literal[Color.RED], Cat]
+TYPES = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.one_of(
+        st.builds(lambda key, kind: dict[key, kind], st.sampled_from(KEYS), inner),
+        st.builds(lambda kind, make: make[kind], inner, st.sampled_from([list, set, Optional, JsonText, typing.Sequence])),
+        st.builds(lambda one, other: tuple[one, other], inner, inner),
+        st.builds(lambda one, other: one | other, inner, inner),
+        st.builds(lambda one, other: create_model("Made", one=(one, ...), other=(other | None, None)), inner, inner),
+    ),
+    max_leaves=4,
+)
+
+
+def unresolved(node: Any, names: Any) -> list[str]:
+    if isinstance(node, list):
+        return [name for part in node for name in unresolved(part, names)]
+    if not isinstance(node, dict):
+        return []
+    here = [node["$ref"]] if isinstance(node.get("$ref"), str) and node["$ref"].removeprefix("#/$defs/") not in names else []
+    return here + [name for part in node.values() for name in unresolved(part, names)]
+
+
+@given(st.lists(TYPES, min_size=1, max_size=2))
+def test_every_reference_leads_somewhere(kinds: list[Any]) -> None:
+    """K20, J05, J07"""
+
+    def f(a: Any, b: Any = None) -> None: ...
+
+    f.__annotations__ = dict(zip("ab", kinds, strict=False))
+    schema = schema_of(f)
+    assert unresolved(schema, schema.get("$defs", ())) == []
+    with contextlib.suppress(NotStrict):
+        strict = strictly(schema)
+        assert unresolved(strict, strict.get("$defs", ())) == []
 
 
 def test_two_types_of_one_name_are_told_apart() -> None:
@@ -354,75 +443,6 @@ def test_an_open_model_can_be_closed() -> None:
     def f(value: Open) -> None: ...
 
     assert strictly(schema_of(f))["properties"]["value"]["additionalProperties"] is False
-
-
-# Docstrings
-
-GOOGLE = """Get the weather.
-
-Now, or later: never before.
-
-Args:
-    city (str): The city,
-        in English.
-    unit: C or F.
-    *rest: ignored
-
-Returns:
-    A text.
-
-Raises:
-    ValueError: no such city.
-"""
-NUMPY = """Get the weather.
-
-Now, or later: never before.
-
-Parameters
-----------
-city : str
-    The city,
-    in English.
-unit : str, optional
-    C or F.
-
-Returns
--------
-str
-    A text.
-"""
-REST = """Get the weather.
-
-Now, or later: never before.
-
-:param city: The city,
-    in English.
-:param str unit: C or F.
-:returns: A text.
-"""
-
-
-@pytest.mark.parametrize("text", [GOOGLE, NUMPY, REST])
-def test_docstrings_of_three_styles(text: str) -> None:
-    """J10"""
-    description, parameters = read_docstring(text.strip(), ("city", "unit"))
-    assert description.startswith("Get the weather.\n\nNow, or later: never before.\n\nReturns")
-    assert "A text." in description
-    assert "C or F" not in description
-    assert (parameters["city"], parameters["unit"]) == ("The city,\nin English.", "C or F.")
-
-
-def test_what_a_function_raises_is_kept() -> None:
-    assert "Raises ValueError: no such city." in read_docstring(GOOGLE, ("city",))[0]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "One line: with a colon.", "Two lines:\n\ncity: not a parameter section\n", "Args:\n    other: nobody's\n", ":param: \n:broken"],
-)
-def test_a_docstring_that_explains_no_parameter_is_left_alone(text: str) -> None:
-    """K21"""
-    assert read_docstring(text, ("city",)) == (text, {})
 
 
 def test_an_annotation_goes_before_the_docstring() -> None:

@@ -14,7 +14,7 @@ from pydantic import Field
 from swarm.arguments import arguments_of
 from swarm.errors import AgentError
 from swarm.run import RunInfo
-from swarm.signature import EMPTY, Signature, doc_of, mentions, name_of
+from swarm.signature import EMPTY, Signature, doc_of, mentions, name_of, names_in
 from swarm.types import Agent, Result
 
 if TYPE_CHECKING:
@@ -288,6 +288,77 @@ def test_docstrings_without_their_indentation() -> None:
     assert doc_of(Desk().book) == "Book a room."
     assert doc_of(Silent()) == "The class speaks."
     assert doc_of(names) == ""
+
+
+def test_an_object_speaks_for_itself_before_its_type_does() -> None:
+    """K21: what functools.update_wrapper sets is the object's own, and None is a word too."""
+
+    @functools.cache
+    def said(city: str) -> str:
+        """Look up."""
+        return city
+
+    @functools.lru_cache(maxsize=3)
+    def silent(city: str) -> str:
+        return city
+
+    class Wrapper:
+        """A wrapper."""
+
+        def __init__(self, fn: Callable[..., Any]) -> None:
+            functools.update_wrapper(self, fn)
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Pass on."""
+
+    class Method:
+        @functools.cache  # noqa: B019
+        def book(self, city: str) -> str:
+            """Book a room."""
+            return city
+
+    assert doc_of(said) == "Look up."
+    assert doc_of(silent) == ""
+    assert doc_of(Wrapper(lookup)) == "Look up."
+    assert doc_of(Method().book) == "Book a room."
+    partial = functools.partial(lookup, unit="C")
+    partial.__doc__, partial.__name__ = "In Celsius.", "celsius"  # type: ignore[attr-defined]
+    assert (doc_of(partial), name_of(partial)) == ("In Celsius.", "celsius")
+    assert (doc_of(functools.partial(partial)), name_of(functools.partial(partial))) == ("In Celsius.", "celsius")
+
+
+def test_what_is_chosen_by_place_fails_with_advice() -> None:
+    """D22: singledispatch looks at the first positional argument."""
+
+    class Desk:
+        @functools.singledispatchmethod
+        def book(self, value: Any) -> str:
+            return str(value)
+
+    @functools.singledispatch
+    def show(value: Any) -> str:
+        return str(value)
+
+    for fn in (Desk().book, show, passing_on(show)):
+        with pytest.raises(AgentError, match=r"functools\.singledispatch chooses by the first argument's place.*def name"):
+            Signature(fn)
+
+
+def test_all_names_that_a_docstring_may_explain() -> None:
+    """J10"""
+
+    def f(city: str, context_variables: Any, info: RunInfo, unit: str = "C", *more: str, **filters: str) -> None: ...
+    def named(city: str, *more: str, **options: Unpack[Options]) -> None: ...
+
+    class Options(TypedDict, total=False):
+        stars: int
+
+    known = {"city", "context_variables", "info", "unit", "more", "**filters"}
+    for fn in (f, functools.partial(f, "Rome"), functools.partial(f, unit="C")):
+        assert set(names_in(fn, Signature(fn))) == known
+    assert set(names_in(passing_on(f), Signature(passing_on(f)))) == known | {"args", "**kwargs"}
+    assert set(names_in(named, Signature(named))) == {"city", "context_variables", "more", "stars", "options"}
+    assert "seat" in names_in(Desk(), Signature(Desk()))
 
 
 def test_mentions() -> None:

@@ -8,11 +8,13 @@ find the nearest thing that can be said, with a warning, for a type that cannot.
 from __future__ import annotations
 
 import functools
+import re
+import textwrap
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Union, cast, get_args, get_origin
 
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import SchemaValidator, core_schema, to_json
 
 from .signature import EMPTY, Scope, Signature
 
@@ -22,7 +24,7 @@ Json: TypeAlias = dict[str, Any]
 _PLAIN: dict[Any, tuple[Json, Any]] = {
     str: ({"type": "string"}, core_schema.str_schema(coerce_numbers_to_str=True)),
     int: ({"type": "integer"}, core_schema.int_schema()),
-    float: ({"type": "number"}, core_schema.float_schema()),
+    float: ({"type": "number"}, core_schema.float_schema(allow_inf_nan=False)),  # JSON has no others (RFC 8259, section 6)
     bool: ({"type": "boolean"}, core_schema.bool_schema()),
     list: ({"type": "array", "items": {}}, core_schema.list_schema()),
     dict: ({"type": "object"}, core_schema.dict_schema()),
@@ -30,6 +32,9 @@ _PLAIN: dict[Any, tuple[Json, Any]] = {
     Any: ({}, core_schema.any_schema()),
     EMPTY: ({"type": "string"}, core_schema.any_schema()),
 }
+
+# A model class has a validator of its own, which knows nothing of what adapters change. Older versions have no way around it.
+_AFRESH: dict[str, Any] = {"_use_prebuilt": False} if "_use_prebuilt" in (SchemaValidator.__text_signature__ or "") else {}
 
 
 class Schema:
@@ -72,7 +77,7 @@ class Schema:
             extra_behavior="forbid" if signature.rest is None else "allow",
             extras_schema=rest,
         )
-        self.validator = SchemaValidator(core_schema.definitions_schema(whole, list(shared.values())) if shared else whole)
+        self.validator = SchemaValidator(core_schema.definitions_schema(whole, list(shared.values())) if shared else whole, **_AFRESH)
 
     def parameters(self, descriptions: Mapping[str, str] | None = None) -> Json:
         """The JSON Schema of the arguments, a fresh dict each time.
@@ -141,45 +146,80 @@ def _described(adapters: dict[str, Any], properties: dict[str, Json]) -> Json:
     return {name: _tidy(definitions[name], definitions, recursive) for name in definitions if name in needed & recursive}
 
 
-def _reached(node: Any, definitions: Json, seen: set[str]) -> set[str]:
+# Where a schema stands in another one (json-schema.org/draft/2020-12: "Applicators", contentSchema, and the older names).
+_HOLDS_ONE = frozenset(
+    {"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"}
+    | {"unevaluatedItems", "unevaluatedProperties"}
+)
+_HOLDS_MANY = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+_HOLDS_NAMED = frozenset({"dependentSchemas", "patternProperties", "properties"})
+_SAYS_NOTHING = frozenset({"$schema", "default", "discriminator", "title"})
+
+
+def _inner(node: Json, change: Callable[[Json], Json]) -> Json:
+    """A copy of a schema with each schema directly in it changed."""
+    made: Json = {}
+    for key, value in node.items():
+        if key in _HOLDS_NAMED and isinstance(value, dict):
+            named = cast("Json", value).items()
+            value = {name: change(cast("Json", part)) if isinstance(part, dict) else part for name, part in named}
+        elif key in _HOLDS_MANY and isinstance(value, list):
+            value = [change(cast("Json", part)) if isinstance(part, dict) else part for part in cast("list[Any]", value)]
+        elif key in _HOLDS_ONE and isinstance(value, dict):
+            value = change(cast("Json", value))
+        made[key] = value
+    return made
+
+
+def _reached(node: Json, definitions: Json, seen: set[str]) -> set[str]:
     """The names of all definitions that a schema refers to, directly or through others; adds them to `seen`."""
-    if isinstance(node, dict):
-        name = _target(cast("Json", node))
-        if name in definitions and name not in seen:
-            seen.add(name)
-            _reached(definitions[name], definitions, seen)
-        node = list(cast("Json", node).values())
-    if isinstance(node, list):
-        for part in cast("list[Any]", node):
-            _reached(part, definitions, seen)
+
+    def reach(part: Json) -> Json:
+        _reached(part, definitions, seen)
+        return part
+
+    name = _target(node)
+    if name in definitions and name not in seen:
+        seen.add(name)
+        reach(definitions[name])
+    _inner(node, reach)
     return seen
 
 
 def _target(node: Json) -> str:
+    """The name of the definition that a schema refers to, "" if to none."""
     target = node.get("$ref")
-    return target.rpartition("/")[2] if isinstance(target, str) else ""
+    return target.removeprefix("#/$defs/") if isinstance(target, str) else ""
 
 
 def _tidy(node: Json, definitions: Json, recursive: set[str]) -> Json:
     """A schema with references put in place unless they are recursive, and without titles, defaults and what says nothing."""
     name = _target(node)
+    others = {key: value for key, value in node.items() if key not in ("$ref", "$defs")}  # one by the user's hand leads nowhere here
     if name in definitions and name not in recursive:
-        node = {**definitions[name], **{key: value for key, value in node.items() if key != "$ref"}}
-        return _tidy(node, definitions, recursive)
-    tidy: Json = {}
-    for key, value in node.items():
-        if key in ("title", "default", "discriminator") or (key == "additionalProperties" and value is True):
-            continue
-        if key in ("properties", "patternProperties"):
-            value = {inner: _tidy(schema, definitions, recursive) for inner, schema in value.items()}
-        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-            value = [_tidy(schema, definitions, recursive) for schema in value]
-        elif key in ("items", "additionalProperties") and isinstance(value, dict):
-            value = _tidy(cast("Json", value), definitions, recursive)
-        tidy["anyOf" if key == "oneOf" else key] = value  # few providers know oneOf; the validator tells the members apart
+        return _tidy({**definitions[name], **others}, definitions, recursive)
+    tidy = _inner(
+        {key: value for key, value in others.items() if key not in _SAYS_NOTHING and not (key == "additionalProperties" and value is True)},
+        lambda part: _tidy(part, definitions, recursive),
+    )
+    if name in definitions:
+        tidy["$ref"] = f"#/$defs/{name}"
+    if "oneOf" in tidy:
+        tidy["anyOf"] = tidy.pop("oneOf")  # few providers know oneOf; the validator tells the members apart
     if "prefixItems" in tidy:
         tidy.setdefault("items", {"anyOf": tidy["prefixItems"]})
+    if "propertyNames" in tidy and not _names(tidy["propertyNames"]):
+        del tidy["propertyNames"]
     return tidy
+
+
+def _names(node: Json) -> bool:
+    """Makes a schema for keys, which are always text, out of one for values; returns whether it then says anything."""
+    if "const" in node:
+        node["enum"] = [node.pop("const")]
+    if "enum" in node:
+        node |= {"type": "string", "enum": [key if isinstance(key, str) else to_json(key).decode() for key in node["enum"]]}
+    return node.get("type") == "string" and len(node) > 1
 
 
 def _word(node: Json, definitions: Json) -> str | None:
@@ -199,7 +239,11 @@ class NotStrict(ValueError):
 
 
 # What strict mode refuses, although the validator here still checks it (platform.openai.com/docs/guides/structured-outputs).
-_NOT_IN_STRICT = frozenset({"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "patternProperties", "examples"})
+_NOT_IN_STRICT = frozenset(
+    {"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "patternProperties", "propertyNames", "examples"}
+    | {"contentEncoding", "contentMediaType", "contentSchema", "contains", "minContains", "maxContains", "readOnly", "writeOnly"}
+    | {"dependentRequired", "dependentSchemas", "else", "if", "not", "then", "unevaluatedItems", "unevaluatedProperties"}
+)
 _STRICT_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 
@@ -250,33 +294,56 @@ def _or_null(node: Json, required: bool) -> Json:
 # Docstrings
 
 
+# A docstring with nothing before its parameters: inspect.cleandoc has taken the indentation of their list for that of the whole.
+_OPENING = re.compile(r"(Args|Arguments|Parameters|Params):[ \t]*\n?(?=\S)")
+
+
 @functools.lru_cache(maxsize=512)  # functions that are made anew for each request have the same docstrings
 def read_docstring(text: str, names: tuple[str, ...]) -> tuple[str, dict[str, str]]:
     """The description and what is said about each parameter, from a docstring in Google, NumPy or reST style.
 
     Args:
         text: the docstring, without indentation.
-        names: the function's parameters; a docstring that explains none of them is a description as a whole.
+        names: the function's parameters, hidden ones too, and `**name` for any other; what the docstring says of names that are
+            taken so stays in the description. A docstring that explains no parameter is a description as a whole.
 
     Returns:
         the description, and a dict that is shared: never change it.
     """
-    if "\n" not in text:
+    opening = _OPENING.match(text)
+    if "\n" not in text and not opening and not text.startswith((":", "@")):
         return text, {}
     import docstring_parser
+    from docstring_parser.google import DEFAULT_SECTIONS
 
+    listed = f"\n{opening[1]}:\n{textwrap.indent(text[opening.end() :], '    ')}" if opening else text
     try:
-        parsed = docstring_parser.parse(text)
+        parsed = docstring_parser.parse(listed)
     except docstring_parser.ParseError:
         return text, {}
     found: dict[str, str] = {}
     others = [(parsed.description or "").strip()]
     for part in parsed.meta:
         if isinstance(part, docstring_parser.DocstringParam):
-            found |= {name.strip().lstrip("*"): part.description or "" for name in part.arg_name.split(",")}
+            said = part.description or ""
+            found |= {name.replace("\\", "").strip().lstrip("*"): said for name in part.arg_name.split(",")}
         elif part.description:
             title = " ".join(part.args)
             others.append(f"{title[:1].upper()}{title[1:]}: {part.description}")
-    if not any(name in names for name in found):
+    if parsed.style is docstring_parser.DocstringStyle.GOOGLE:
+        others.append(_after_sections(listed, {f"{cast('Any', section).title}:" for section in DEFAULT_SECTIONS}))
+    rest = [name for name in names if name.startswith("**")]
+    if not any(name in names or f"**{name}" in rest for name in found):
         return text, {}
+    if rest:
+        more = [f"{f'**{name}' if f'**{name}' in rest else name}: {said}" for name, said in found.items() if said and name not in names]
+        others.insert(1, "\n".join(more))
     return "\n\n".join(filter(None, others)), {name: said for name, said in found.items() if said}
+
+
+def _after_sections(text: str, titles: set[str]) -> str:
+    """What stands after the first of the titled sections and in none of them, which the parser leaves out."""
+    blocks = re.split(r"\n(?=\S)", text)
+    titled = [block.partition("\n")[0].rstrip() in titles for block in blocks]
+    first = titled.index(True) if True in titled else len(blocks)
+    return "\n".join(block for block, is_section in zip(blocks[first:], titled[first:], strict=True) if not is_section).strip()

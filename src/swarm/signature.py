@@ -28,25 +28,54 @@ EMPTY = inspect.Parameter.empty
 
 def name_of(fn: Any) -> str:
     """What a function is called: its own name, that of the function in a partial, or the class of a callable object."""
-    fn = _unbound(fn)
+    fn = _unbound(fn, "__name__")
     name = getattr(fn, "__name__", None)
     return name if isinstance(name, str) else type(fn).__name__
 
 
 def doc_of(fn: Any) -> str:
-    """The docstring without its indentation, or "". A callable object has that of its `__call__`, else that of its class."""
-    fn = _unbound(fn)
-    text: str | None = fn.__doc__
-    if not isinstance(fn, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)):
+    """The docstring without its indentation, or "".
+
+    A callable object has its own if it was given one (as wrappers are), else that of its `__call__`, else that of its class.
+    """
+    fn = _unbound(fn, "__doc__")
+    text: Any = fn.__doc__
+    if not isinstance(fn, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)) and not _has_own(fn, "__doc__"):
         call = type(fn).__call__
         text = (call.__doc__ if isinstance(call, types.FunctionType) else None) or type(fn).__doc__
-    return inspect.cleandoc(text or "")
+    return inspect.cleandoc(text) if isinstance(text, str) else ""
 
 
-def _unbound(fn: Any) -> Any:
-    while isinstance(fn, functools.partial):
+def _unbound(fn: Any, attribute: str) -> Any:
+    """What is in a partial, unless the partial was given the attribute itself."""
+    while isinstance(fn, functools.partial) and not _has_own(fn, attribute):
         fn = cast("functools.partial[Any]", fn).func
-    return fn
+    return cast("Any", fn)
+
+
+def _has_own(fn: Any, attribute: str) -> bool:
+    return attribute in getattr(fn, "__dict__", ())
+
+
+def names_in(fn: Any, signature: Signature) -> tuple[str, ...]:
+    """All names that a docstring may explain.
+
+    Args:
+        fn: the function.
+        signature: what it takes.
+
+    Returns:
+        those that a model may fill, those that it cannot (the context variables, the run, what is bound), and `**name` where the
+        function takes any other name.
+    """
+    names = [*signature.parameters, *signature.hidden]
+    for function in _functions_in(fn):
+        code = function.__code__
+        count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+        names += code.co_varnames[:count]
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            names.append(code.co_varnames[count] if signature.rest is None else f"**{code.co_varnames[count]}")
+    return tuple(dict.fromkeys(names))
 
 
 def mentions(annotation: Any, *names: str) -> bool:
@@ -181,6 +210,7 @@ def _parameters(fn: Function) -> tuple[list[inspect.Parameter], Any]:
         ) from None
     kinds = {parameter.kind for parameter in own.parameters.values()}
     if inspect.Parameter.VAR_KEYWORD in kinds:
+        _check_dispatch(fn)
         extra = [p for p in own.parameters.values() if p.name not in inner.parameters and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
         return [*extra, *inner.parameters.values()], inner.return_annotation
     lost = [p.name for p in inner.parameters.values() if p.name not in own.parameters and p.default is EMPTY]
@@ -190,6 +220,15 @@ def _parameters(fn: Function) -> tuple[list[inspect.Parameter], Any]:
             "passed. Let the wrapper take **kwargs too."
         )
     return list(own.parameters.values()), inner.return_annotation
+
+
+def _check_dispatch(fn: Function) -> None:
+    for function in _functions_in(fn):
+        if function.__globals__ is functools.__dict__ and function.__code__.co_qualname.startswith("singledispatch"):
+            raise AgentError(
+                f"{name_of(fn)}: functools.singledispatch chooses by the first argument's place, but a model passes arguments by name. "
+                "Wrap it in a function with named parameters: `def name(value: int | str): return dispatched(value)`"
+            )
 
 
 def _functions_in(fn: Any) -> Iterator[types.FunctionType]:

@@ -24,7 +24,7 @@ from pydantic_core import to_json
 from .arguments import Arguments, arguments_of
 from .errors import AgentError, SchemaWarning
 from .schema import Json, NotStrict, read_docstring, strictly
-from .signature import EMPTY, Function, doc_of, mentions, name_of
+from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
 from .types import NO_FUNCTION, Agent, Handoff
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Tool:
 
     def _docstring(self) -> tuple[str, dict[str, str]]:
         if self._docs is None:
-            self._docs = read_docstring(doc_of(self.fn), tuple(self._arguments.signature.parameters))
+            self._docs = read_docstring(doc_of(self.fn), names_in(self.fn, self._arguments.signature))
         return self._docs
 
     def arguments(self, raw: str | Json | None) -> Json:
