@@ -8,6 +8,7 @@ the model what to correct.
 from __future__ import annotations
 
 import functools
+import re
 import types
 from collections.abc import Callable
 from contextlib import suppress
@@ -66,7 +67,7 @@ class Arguments:
             ToolArgumentsError: its text tells the model what to correct.
         """
         schema = self._schema or self.schema(name)
-        if type(raw) is not str:
+        if type(raw) is not str or "NaN" in raw or "Infinity" in raw:  # which the validator takes, but JSON has not
             return self._repaired(schema, raw, name, loose)
         try:
             values = schema.validator.validate_json(raw, strict=True)
@@ -157,17 +158,25 @@ def read_object(raw: Any, name: str) -> Json:
         if isinstance(data, dict):
             data = to_json(data, fallback=str).decode()  # a copy, and only what JSON can hold
         if isinstance(data, str):
-            data = from_json(data) if data.strip() else None
+            data = _parsed(data) if data.strip() else None
     except (ValueError, TypeError) as error:
         raise ToolArgumentsError(f"The arguments of {name} are not valid JSON: {error}. Send one complete JSON object.") from None
     if isinstance(data, str):
         with suppress(ValueError):
-            data = from_json(data) if data.strip() else None
+            data = _parsed(data) if data.strip() else None
     if data is None:
         return {}
     if not isinstance(data, dict):
         raise ToolArgumentsError(f"The arguments of {name} must be a JSON object like {{}}, got {_shown(data)}.")
     return cast("Json", data)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        odd = "NaN" in text or "Infinity" in text
+        raise ValueError(f"{error} (JSON has no NaN and no Infinity)" if odd else str(error)) from None
 
 
 _UNCHANGED = object()
@@ -193,7 +202,7 @@ def _reread(value: Any, error: str) -> Any:
     member = error in ("enum", "literal_error")
     if isinstance(value, str) and (member or error.endswith("_type")):
         try:
-            other = from_json(value)
+            other = _parsed(value)
         except ValueError:
             return _UNCHANGED
         return cast("Any", other) if isinstance(other, (bool, int, float) if member else (dict, list)) else _UNCHANGED
@@ -224,21 +233,36 @@ def _complaint(data: Json, errors: list[Json]) -> str:
         _, path = _find(data, error["loc"])
         if error["type"] == "missing":
             missing.append(_dotted([*path, error["loc"][-1]]))
-        elif error["type"] == "extra_forbidden":
+        elif error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             unknown.append(_dotted(path))
         elif error["type"] == "raised":
             return error["msg"]
         else:
-            reason = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ").replace("Input should", "should", 1)
-            wrong.setdefault((_dotted(path), _shown(error["input"])), []).append(reason)
+            wrong.setdefault((_dotted(path), _shown(error["input"])), []).append(_reason(error))
     parts = [f"missing: {', '.join(dict.fromkeys(missing))}"] if missing else []
     parts += [f"unknown: {', '.join(unknown)}"] if unknown else []
-    parts += [f"{where} {' or '.join(dict.fromkeys(reasons))}, got {value}" for (where, value), reasons in wrong.items()]
+    for (where, value), reasons in wrong.items():
+        goes_on = reasons[0].startswith("should ")
+        parts.append(f"{where}{'' if goes_on else ':'} {' or '.join(dict.fromkeys(reasons))}, got {value}")
     return "; ".join(parts)
 
 
+def _reason(error: Json) -> str:
+    """What an error says, to stand behind the name of the argument."""
+    text: str = error["msg"]
+    if error["type"] in ("value_error", "assertion_error"):  # the words of the user's own validator
+        return text.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    text = text.removeprefix("Input ") if text.startswith("Input should ") else text
+    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text
+
+
 def _dotted(path: list[int | str]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{_key(step)}" for step in path).removeprefix(".")
+
+
+def _key(name: str) -> str:
+    """A name as it is, or in quotation marks where it could be misread."""
+    return name if re.fullmatch(r"[\w-]{1,64}", name) else _shown(name)
 
 
 def _shown(value: Any) -> str:
