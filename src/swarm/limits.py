@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from .types import Usage
 
@@ -43,7 +43,7 @@ class Limits:
         tokens: int | None = None,
         seconds: float | None = None,
         repeats: int | None = 50,
-        on_limit: str = "return",
+        on_limit: Literal["return", "answer", "raise"] = "return",
     ) -> None:
         self.model_calls = model_calls
         self.handoffs = handoffs
@@ -51,7 +51,7 @@ class Limits:
         self.tokens = tokens
         self.seconds = seconds
         self.repeats = repeats
-        self.on_limit = on_limit
+        self.on_limit: Literal["return", "answer", "raise"] = on_limit
         self.bounded = any(amount is not None for amount in (model_calls, tokens, seconds))
         for name in _AMOUNTS:
             value = getattr(self, name)
