@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .effects import CallTool, Flow, Message
+from .effects import Flow, Message
 from .errors import AgentError
 from .handoffs import transfer_name
 from .tools import Tool, result_text
@@ -23,38 +23,38 @@ def agent_tool(agent: Agent, name: str | None = None, description: str | None = 
 
     ask.__name__ = name or transfer_name(agent.name).removeprefix("transfer_to_")
     tool = Tool(ask, description=description or agent.description or f"Ask {agent.name}.")
-    tool.nested = lambda run, effect: _inside(run, effect, agent, [{"role": "user", "content": effect.arguments["input"]}], None)
+    tool.nested = lambda run, id, arguments: _inside(run, id, agent, [{"role": "user", "content": arguments["input"]}], None)
     return tool
 
 
-def returning(handoff: Handoff) -> Callable[[Run, CallTool], Flow]:
+def returning(handoff: Handoff) -> Callable[[Run, str, dict[str, Any]], Flow]:
     """`Handoff(returns=True)`: the target works on the conversation so far; its last text is the result of the call."""
 
-    def flow(run: Run, effect: CallTool) -> Flow:
+    def flow(run: Run, id: str, arguments: dict[str, Any]) -> Flow:
         last = next(index for index in range(len(run.history) - 1, -1, -1) if run.history[index].get("role") == "assistant")
-        return (yield from _inside(run, effect, handoff.agent, run.history[:last], handoff))
+        return (yield from _inside(run, id, handoff.agent, run.history[:last], handoff))
 
     return flow
 
 
-def _inside(run: Run, effect: CallTool, agent: Agent, messages: list[Message], handoff: Handoff | None) -> Flow:
+def _inside(run: Run, call_id: str, agent: Agent, messages: list[Message], handoff: Handoff | None) -> Flow:
     """Run an agent inside a call, or go on with it if it paused there."""
     from .approvals import inner_decisions
     from .calls import Outcome
     from .loop import turns
     from .run import Run
 
-    inner = run.nested.pop(effect.id, None)
+    inner = run.nested.pop(call_id, None)
     if inner is None:
-        inner = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, effect.id))
+        inner = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, call_id))
         inner.handoff = handoff
     else:
         inner.pending = []
-        inner.approvals = inner_decisions(run, effect.id)
+        inner.approvals = inner_decisions(run, call_id)
     response = yield from turns(inner)
     if response.stop_reason == "approval":
-        inner.pending = [Pending(f"{effect.id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
-        run.nested[effect.id] = inner
+        inner.pending = [Pending(f"{call_id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
+        run.nested[call_id] = inner
         return Outcome("paused", "")
     text = result_text(response.output) if response.stop_reason == "stopped" else response.text
     if response.stop_reason in ("complete", "stopped"):

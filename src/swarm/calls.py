@@ -58,17 +58,24 @@ class Planned:
         changed: whether a person approved other arguments.
         tool: the tool, or None if there is none of that name.
         outcome: set already if the call will not run.
+        seconds: how long it ran, all tries together.
     """
 
-    __slots__ = ("arguments", "changed", "id", "name", "outcome", "raw", "tool")
+    __slots__ = ("arguments", "changed", "id", "name", "outcome", "raw", "seconds", "tool")
+    context = None
 
     def __init__(self, id: str, name: str, raw: Any) -> None:
         self.changed = False
+        self.seconds = 0.0
         self.id = id
         self.name = name
         self.raw = self.arguments = raw
         self.tool: Tool | None = None
         self.outcome: Outcome | None = None
+
+    def spent(self, seconds: float) -> None:
+        """Note the time of one try."""
+        self.seconds += seconds
 
     def refuse(self, kind: str, text: str) -> None:
         """Decide that the call will not run, and what the model is told instead."""
@@ -98,12 +105,12 @@ def _unknown(name: str, run: Run) -> str:
     return f"Tool {name} not found. Available tools: {names}."
 
 
-def perform(run: Run, effect: CallTool) -> Flow:
+def perform(run: Run, effect: CallTool | Planned) -> Flow:
     """Run one call, as often as its tool allows. What it raises is the caller's to explain."""
     tool = effect.tool
-    inner = tool.nested
-    if inner is not None:
-        return (yield from inner(run, effect))
+    assert tool is not None
+    if tool.nested is not None:
+        return (yield from tool.nested(run, effect.id, effect.arguments))
     tries = 1 if tool.effect == "once" else tool.retries + 1
     while True:
         arguments = own(effect.arguments)
@@ -121,7 +128,8 @@ def perform(run: Run, effect: CallTool) -> Flow:
             if not tries:
                 raise
         finally:
-            effect.seconds += call.seconds
+            if effect.spent is not None:
+                effect.spent(call.seconds)
 
 
 def attempt(run: Run, call: Planned) -> Flow:
@@ -133,12 +141,12 @@ def attempt(run: Run, call: Planned) -> Flow:
         run.counts.tool_calls += 1
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
-        effect = CallTool(call.tool, call.id, call.arguments, run.agent, RunInfo(run, call.id))
         try:
             if "tool" in run.options.hooks:
+                effect = CallTool(call.tool, call.id, call.arguments, run.agent, RunInfo(run, call.id), None, call.spent)
                 value = yield from run.through(effect)
             else:
-                value = yield from perform(run, effect)
+                value = yield from perform(run, call)
             if run.options.overrides:
                 value = _converted(run, value)
             outcome = value if isinstance(value, Outcome) else read(value, call.tool)
@@ -148,7 +156,7 @@ def attempt(run: Run, call: Planned) -> Flow:
             raise
         except Exception as error:
             outcome = failed(run, error)
-        outcome.seconds = effect.seconds
+        outcome.seconds = call.seconds
     if outcome.kind == "paused":
         run.begun.discard(call.id)
         run.counts.tool_calls -= 1

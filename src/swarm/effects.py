@@ -112,11 +112,11 @@ class CallTool:
         agent: the agent that made the call.
         run: what the run tells callbacks and policies.
         context: a contextvars.Context to run the tool in, or None.
-        seconds: how long it ran, all tries together.
+        spent: called with the seconds of each try.
     """
 
     kind = "tool"
-    __slots__ = ("agent", "arguments", "context", "id", "run", "seconds", "tool")
+    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool")
 
     def __init__(
         self,
@@ -126,6 +126,7 @@ class CallTool:
         agent: Agent,
         run: RunInfo,
         context: Context | None = None,
+        spent: Callable[[float], None] | None = None,
     ) -> None:
         self.tool = tool
         self.id = id
@@ -133,7 +134,7 @@ class CallTool:
         self.agent = agent
         self.run = run
         self.context = context
-        self.seconds = 0.0
+        self.spent = spent
 
     def replace(self, **changes: Any) -> CallTool:
         """A copy with some attributes changed."""

@@ -28,7 +28,7 @@ from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
 from .types import NO_FUNCTION, Agent, Handoff
 
 if TYPE_CHECKING:
-    from .effects import CallTool, Flow
+    from .effects import Flow
     from .run import Run
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -129,7 +129,7 @@ class Tool:
         self.examples = tuple(examples)
         self.effect: Literal["repeatable", "once"] = effect
         self.handoff = handoff
-        self.nested: Callable[[Run, CallTool], Flow] | None = None
+        self.nested: Callable[[Run, str, Json], Flow] | None = None
         self.changing = callable(description) or callable(enabled) or not enabled
         self.is_async = _is_async(fn)
         self._check_options()
