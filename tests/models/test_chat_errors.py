@@ -80,7 +80,8 @@ def test_a_status_becomes_the_error_of_its_kind(ask: Ask, serve: Any, status: in
         (b'{"error": {"code": "odd"}}', "odd"),
         (b"<html><body>\n<h1>Bad\n Request</h1></body></html>", "<h1>Bad Request</h1>"),
         ("Grüße".encode("latin-1"), "Gr"),
-        (b"", "400"),
+        (b"", "400: empty answer"),
+        (b" \r\n", "400: empty answer"),
     ],
 )
 def test_the_provider_s_words_are_found_in_any_body(ask: Ask, serve: Any, body: bytes, words: str) -> None:
@@ -147,7 +148,7 @@ def test_an_error_body_with_status_200_keeps_its_kind(ask: Ask, serve: Any) -> N
 def test_an_answer_that_is_no_json_object_is_quoted(ask: Ask, serve: Any, body: bytes) -> None:
     error = failure(ask, serve(Answer(body)))
     assert type(error) is InvalidReply
-    assert "is no JSON" in str(error)
+    assert ("is no JSON" if body else "is empty") in str(error)
     assert repr(body.decode("utf-8", "replace")) in str(error)
 
 
@@ -159,6 +160,7 @@ def test_a_redirect_is_not_followed(ask: Ask, serve: Any) -> None:
     target = serve(json_answer(completion()))
     server = serve(Answer(status=308, headers={"Location": f"{target.url}/chat/completions?key=abc"}))
     error = failure(ask, server)
+    assert str(error).startswith("308: empty answer (the server redirects to")
     assert f"redirects to {target.url}/chat/completions;" in str(error)
     assert "set base_url" in str(error)
     assert target.requests == []
@@ -174,6 +176,8 @@ def test_a_missing_key_says_so(ask: Ask, serve: Any) -> None:
     assert "set OPENAI_API_KEY" not in str(failure(ask, serve(json_answer(openai_error("no"), 401))))
     azure = failure(ask, serve(json_answer(openai_error("no"), 401)), key=None, headers={"api-key": "wrong"})
     assert "set OPENAI_API_KEY" not in str(azure)
+    in_url = failure(ask, serve(json_answer(openai_error("no"), 401)), key=None, query={"key": "0123456789"})
+    assert "set OPENAI_API_KEY" not in str(in_url)
 
 
 def free_port() -> int:

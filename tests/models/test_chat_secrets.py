@@ -6,6 +6,7 @@ import logging
 import socket
 import traceback
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -95,10 +96,38 @@ def test_a_connection_that_takes_too_long_holds_no_secret(ask: Ask) -> None:
     assert [secret for secret in SECRETS if secret in everything_about(caught.value)] == []
 
 
+SLASHED = "AbCd+/0123456789=="
+ECHO_OF_URL = f"bad key={SLASHED} in ?key={quote(SLASHED, safe='')}"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("place", ["base_url", "query", "extra_query", "extra_headers", "headers"])
+def test_a_secret_is_masked_wherever_it_is_given(ask: Ask, serve: Any, place: str, stream: bool) -> None:
+    server = serve(json_answer({"error": {"message": ECHO_OF_URL}}, 401))
+    url = f"{server.url}?key={quote(SLASHED, safe='')}" if place == "base_url" else server.url
+    headers = {"X-Secret": f"Basic {SLASHED}"}
+    mine: dict[str, Any] = {"query": {"query": {"key": SLASHED}}, "headers": {"headers": headers}}.get(place, {})
+    call: dict[str, Any] = {"extra_query": {"extra_query": {"key": SLASHED}}, "extra_headers": {"extra_headers": headers}}.get(place, {})
+    with pytest.raises(ModelError, match=r"401: bad key=\*\*\* in \?key=\*\*\*$"):
+        (ask.stream if stream else ask.complete)(ChatClient(url, **mine), **call)
+
+
+def test_the_place_of_a_redirect_is_masked(ask: Ask, serve: Any) -> None:
+    server = serve(Answer(status=302, headers={"Location": f"http://elsewhere/{AZURE_KEY}/v1"}))
+    with pytest.raises(ModelError, match=r"http://elsewhere/\*\*\*/v1"):
+        ask.complete(client_for(server.url))
+
+
 def test_an_error_in_a_stream_is_masked(ask: Ask, serve: Any) -> None:
     server = serve(sse(event({"error": {"message": ECHO}}), done=False))
     (piece,) = ask.stream(client_for(server.url))
     assert piece["error"]["message"] == MASKED
+
+
+@pytest.mark.parametrize("form", ["event: error\ndata: %s\n\n", "error: %s\n\n", '{"error": "%s"}\n', 'data: {"detail": "%s"}\n\n'])
+def test_an_error_told_in_any_way_is_masked(ask: Ask, serve: Any, form: str) -> None:
+    (piece,) = ask.stream(client_for(serve(sse((form % ECHO).encode(), done=False)).url))
+    assert MASKED in str(piece)
 
 
 def test_an_error_in_a_choice_of_a_stream_is_masked_and_ends_it(ask: Ask, serve: Any) -> None:

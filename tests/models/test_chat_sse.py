@@ -86,6 +86,31 @@ def test_each_form_of_an_event(raw: bytes, expected: list[bytes]) -> None:
     assert events(raw) == expected
 
 
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        (b'error: {"code":500}\n\n', b'{"code":500}'),
+        (b"error:boom", b"boom"),
+        (b"event: error\ndata: boom\n\n", b"boom"),
+        (b"event:error\r\ndata: a\r\ndata: b\r\n\r\n", b"a\nb"),
+        (b"data: boom\nevent: error\nid: 1\n\n", b"boom"),
+        (b"event: error\ndata: boom", b"boom"),
+        (b'{"error": "boom"}\n', b'{"error": "boom"}'),
+        (b"event: error\n\ndata: a\n\n", None),
+        (b"event: error_free\ndata: a\n\n", None),
+        (b"event: error\nevent: message\ndata: a\n\n", None),
+        (b": error\n\nerrors: 5\n\n", None),
+    ],
+)
+def test_what_a_server_says_instead_of_going_on_is_kept(raw: bytes, error: bytes | None) -> None:
+    for pieces in ([raw], [raw[at : at + 1] for at in range(len(raw))]):
+        parser = EventParser()
+        found = parser.feed(b"data: first\n\n") + [event for piece in pieces for event in parser.feed(piece)] + parser.end()
+        assert parser.error == error
+        assert found[:1] == [b"first"]
+        assert (found[1:] == []) is (error is not None or b"data" not in raw)
+
+
 def test_an_event_is_handed_out_with_its_last_byte() -> None:
     parser = EventParser()
     assert parser.feed(b"data: a\n") == []

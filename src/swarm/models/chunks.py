@@ -12,12 +12,16 @@ from pydantic_core import from_json
 
 from ..effects import Reply
 from ..errors import InvalidReply
+from ..history import is_dict
+from ..messages import first_choice
 from .endpoint import Endpoint
-from .failures import Header, connection_lost, invalid, read_object
+from .failures import Header, connection_lost, invalid
+from .halves import Halves, parsed, with_halves
 from .sse import EventParser
 
 _DONE = b"[DONE]"
-_EVENT_STARTS = (b":", b"data", b"event", b"id", b"retry", b"\xef\xbb\xbf")
+_EVENT_STARTS = (b":", b"data", b"event", b"id", b"retry", b"error", b"\xef\xbb\xbf")
+_WORDS = ("message", "detail", "msg")
 
 
 class ChunkReader:
@@ -31,13 +35,14 @@ class ChunkReader:
         done: whether the server said that this was all.
     """
 
-    __slots__ = ("_endpoint", "_finished", "_header", "_parser", "_start", "done")
+    __slots__ = ("_endpoint", "_finished", "_halves", "_header", "_parser", "_start", "done")
 
     def __init__(self, endpoint: Endpoint, header: Header) -> None:
         self._endpoint = endpoint
         self._header = header
         self._parser = EventParser()
         self._finished = False
+        self._halves: Halves | None = None
         self._start = b""
         self.done = False
 
@@ -72,17 +77,54 @@ class ChunkReader:
         for data in events:
             if data.startswith(_DONE):
                 self.done = True
-                return
+                break
             try:
                 chunk: Any = from_json(data)
                 reason = chunk["choices"][0]["finish_reason"]
-            except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, or something wrong
-                chunk, reason = read_object(self._endpoint, self._header, data), None
+            except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, half a character, or something wrong
+                chunk, reason = self._unusual(data)
             if reason == "error" or chunk.get("error"):
-                chunk, reason = from_json(self._endpoint.mask(data)), "error"
+                self.done = True
+                yield self._error(data)
+                break
             if reason:
                 self._finished = True
-            yield chunk
+            if self._halves is None:
+                yield chunk
+            else:
+                yield from self._halves.settled(chunk)
+        if self._parser.error is not None and not self.done:
+            self.done = True
+            yield self._error(self._parser.error)
+        if self.done and self._halves is not None:
+            yield from self._halves.rest()
+
+    def _unusual(self, data: bytes) -> tuple[dict[str, Any], Any]:
+        """A chunk that is not as most are, and its finish_reason, or "error" if it is the words of one."""
+        try:
+            chunk: Any = from_json(data)
+        except ValueError as error:
+            try:
+                chunk = with_halves(data)
+            except (ValueError, RecursionError):
+                raise invalid(self._endpoint, self._header, f"is no JSON ({error})", data) from None
+            self._halves = self._halves or Halves()
+        if not is_dict(chunk):
+            raise invalid(self._endpoint, self._header, "is no JSON object", data)
+        if "choices" not in chunk and (chunk.get("object") == "error" or any(isinstance(chunk.get(name), str) for name in _WORDS)):
+            return chunk, "error"
+        return chunk, (first_choice(chunk) or {}).get("finish_reason")
+
+    def _error(self, data: bytes) -> dict[str, Any]:
+        """A chunk that says what the server said of an error, without secrets."""
+        data = self._endpoint.mask(data)
+        try:
+            said: Any = parsed(data)
+        except ValueError:
+            said = None
+        if is_dict(said) and (said.get("error") or said.get("choices")):
+            return said
+        return {"error": said if said and isinstance(said, dict | str) else data.decode("utf-8", "replace") or "an error without words"}
 
 
 def whole_as_chunk(completion: dict[str, Any], reply: Reply) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, unquote_plus, urlencode, urlsplit
 
 from ..errors import ConfigError
 
@@ -36,6 +38,7 @@ _KEY_LIKE = re.compile(rb"\bsk-[\w*-]{6,}")
 _MASK = b"***"
 # Shorter ones are the dummies that local servers get ("none", "ollama"); masking those would only spoil texts.
 _SECRET_LENGTH = 8
+_HOST = re.compile(r"[a-z0-9_.-]{1,253}", re.IGNORECASE)
 
 
 class Secret(str):
@@ -70,7 +73,6 @@ class Endpoint:
         base_url: as given, without query; the name of the endpoint in texts.
         tls: whether the connection is encrypted.
         host, port: where it listens.
-        target: path and query of the request.
         headers: sent with each request.
 
     Raises:
@@ -92,32 +94,49 @@ class Endpoint:
         self._address(base_url or DEFAULT_URL, query or {})
         self.headers = _checked(_FIXED_HEADERS | _account_headers(key))
         self.headers = self.with_headers(headers or {})
-        self._secrets = [key, *_secret_values(headers or {}), *_secret_values(query or {})]
-        self._masked = [secret.encode() for secret in self._secrets if len(secret) >= _SECRET_LENGTH]
+        self._masked = _secrets_in(self.headers.items()) | _secrets_in(parse_qsl(self._arguments))
         self._ssl_context = ssl_context
 
-    def _address(self, base_url: str, query: Mapping[str, str]) -> None:
-        try:
-            parts = urlsplit(base_url.strip())
-            port = parts.port
-        except ValueError as error:
-            raise ConfigError(f"base_url is no URL: {error}") from None
+    def _address(self, base_url: str, query: Mapping[str, Any]) -> None:
+        parts, port = _split(base_url, "base_url")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"base_url must look like http://host:port/v1, not {base_url.split('@')[-1].split('?')[0]!r}")
         if "@" in parts.netloc:
             raise ConfigError("base_url must not hold a user name or password: pass api_key= or headers=")
         self.tls = parts.scheme == "https"
-        self.host = parts.hostname
+        self.host = _checked_host(parts.hostname, "base_url")
         self.port = port or (443 if self.tls else 80)
         path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~-._")
         self.base_url = f"{parts.scheme}://{parts.netloc}{path}"
-        arguments = "&".join(part for part in (parts.query, urlencode(query)) if part)
-        self.target = Secret(f"{path}/chat/completions{'?' if arguments else ''}{arguments}")
+        self._path = f"{path}/chat/completions"
+        self._arguments = Secret(_with_arguments(quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]{}"), query, "query"))
+
+    @property
+    def target(self) -> Secret:
+        """Path and query of the request."""
+        return Secret(f"{self._path}?{self._arguments}" if self._arguments else self._path)
 
     @property
     def url(self) -> Secret:
         """The whole URL of a request, query included: it may hold a secret, so it stays out of every text."""
         return Secret(f"{'https' if self.tls else 'http'}://{_bracketed(self.host)}:{self.port}{self.target}")
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a request carries anything that may be a key."""
+        return bool(self._masked) or any(isinstance(value, Secret) for value in self.headers.values())
+
+    def for_call(self, headers: Mapping[str, str], query: Mapping[str, Any]) -> Endpoint:
+        """This endpoint for one call, with more headers and more arguments in its URL; either replaces what has the same name.
+
+        Raises:
+            ConfigError: a header or an argument that HTTP does not allow.
+        """
+        mine = copy(self)
+        mine.headers = self.with_headers(headers)
+        mine._arguments = Secret(_with_arguments(self._arguments, query, "extra_query"))
+        mine._masked = self._masked | _secrets_in(mine.headers.items()) | _secrets_in(parse_qsl(mine._arguments))
+        return mine
 
     def with_headers(self, more: Mapping[str, str]) -> dict[str, str]:
         """The headers of a request, with more that replace those of the same name.
@@ -125,12 +144,13 @@ class Endpoint:
         Raises:
             ConfigError: a name or value that HTTP does not allow. The value is not shown.
         """
-        replaced = {name.lower() for name in more}
-        return {name: value for name, value in self.headers.items() if name.lower() not in replaced} | _checked(more)
+        new = _checked(more)
+        replaced = {name.lower() for name in new}
+        return {name: value for name, value in self.headers.items() if name.lower() not in replaced} | new
 
     def mask(self, raw: bytes) -> bytes:
         """A server's words without our secrets."""
-        for secret in self._masked:
+        for secret in sorted(self._masked, key=len, reverse=True):  # one may be part of another
             raw = raw.replace(secret, _MASK)
         return _KEY_LIKE.sub(_MASK, raw)
 
@@ -147,16 +167,17 @@ class Endpoint:
         address = proxies.get("https" if self.tls else "http") or proxies.get("all")
         if not address or proxy_bypass(f"{self.host}:{self.port}"):
             return None
-        parts = urlsplit(address if "://" in address else f"http://{address}")
+        parts, port = _split(address if "://" in address else f"http://{address}", "the address of the proxy")
         if parts.scheme != "http" or not parts.hostname:
             raise ConfigError(
                 f"a proxy must look like http://host:port, not {parts.scheme}://...: change the proxy variables or set NO_PROXY"
             )
+        host = _checked_host(parts.hostname, "the address of the proxy")
         authorization = None
         if parts.username is not None:
             account = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             authorization = Secret(f"Basic {b64encode(account.encode()).decode()}")
-        return Proxy(parts.hostname, parts.port or 80, authorization)
+        return Proxy(host, port or 80, authorization)
 
     @cached_property
     def ssl_context(self) -> SSLContext:
@@ -173,10 +194,50 @@ class Endpoint:
         return context
 
 
-def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+def _split(url: str, what: str) -> tuple[SplitResult, int | None]:
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError as error:
+        raise ConfigError(f"{what} is no URL: {error}") from None
+    if port == 0:
+        raise ConfigError(f"{what} has the port 0; a port is a number from 1 to 65535")
+    return parts, port
+
+
+def _checked_host(host: str, what: str) -> str:
+    """The host in ASCII, if it is an address, or a name that the DNS could hold (RFC 1035, section 2.3.4; names with "_" are in use)."""
+    try:
+        if ":" in host:
+            return str(IPv6Address(host))
+        name = host.encode("idna").decode()
+        if _HOST.fullmatch(name):
+            return name
+        reason = "a name has letters, digits, '-', '_' and '.', at most 253 in all"
+    except ValueError as error:
+        reason = str(error.__cause__ or error)
+    raise ConfigError(f"{what} has a host that cannot exist, {host!r}: {reason}")
+
+
+def _with_arguments(arguments: str, more: Mapping[str, Any], what: str) -> str:
+    """A query string with more arguments, which replace those of the same name; spelled as the official client does."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in more.items():
+        if isinstance(value, bool):
+            value = str(value).lower()
+        if value is not None and not isinstance(value, str | int | float):
+            raise ConfigError(f"{what}[{name!r}] must be text or a number, not {type(value).__name__}")
+        pairs += [] if value is None else [(name, str(value))]
+    kept = [part for part in arguments.split("&") if part and unquote_plus(part.split("=")[0]) not in more]
+    return "&".join([*kept, *([urlencode(pairs)] if pairs else [])])
+
+
+def _checked(headers: Mapping[Any, Any]) -> dict[str, str]:
     for name, value in headers.items():
-        if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+        if not (isinstance(name, str) and name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
             raise ConfigError(f"{name!r} is no name for an HTTP header")
+        if not isinstance(value, str):
+            raise ConfigError(f"the value of the header {name} must be text, not {type(value).__name__}")
         if not (value.isascii() and value.isprintable()):
             raise ConfigError(f"the value of the header {name} (the API key?) holds a character that HTTP does not allow")
     return {name: Secret(value) if _SECRET_NAME.search(name) else value for name, value in headers.items()}
@@ -191,8 +252,11 @@ def _account_headers(key: str) -> dict[str, str]:
     return {name: value for name, value in account.items() if value}
 
 
-def _secret_values(pairs: Mapping[str, str]) -> list[str]:
-    return [value.removeprefix("Bearer ") for name, value in pairs.items() if _SECRET_NAME.search(name)]
+def _secrets_in(pairs: Iterable[tuple[str, str]]) -> frozenset[bytes]:
+    """The secret values among headers or arguments, without a scheme like "Bearer", each as it is and as a URL spells it."""
+    secrets = [value.split(" ")[-1] for name, value in pairs if _SECRET_NAME.search(name)]
+    long = [secret for secret in secrets if len(secret) >= _SECRET_LENGTH]
+    return frozenset(spelled.encode() for secret in long for spelled in (secret, quote(secret, safe=""), quote_plus(secret)))
 
 
 def _bracketed(host: str) -> str:

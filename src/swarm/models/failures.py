@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-from pydantic_core import from_json
-
-from ..errors import ConnectionFailed, InvalidReply, ModelError, ModelTimeout, TransientError
+from ..errors import ConnectionFailed, InvalidReply, ModelError, ModelTimeout, TransientError, status_error
 from ..messages import body_error
-from .endpoint import Endpoint, Secret
+from .endpoint import Endpoint
+from .halves import parsed
 
 Header: TypeAlias = Callable[[str], str | None]
 """Looks up a header of an answer, whatever the case of its name."""
@@ -74,16 +73,16 @@ def refused(endpoint: Endpoint, status: int, header: Header, raw: bytes) -> Mode
     """The error for an answer with a status other than 2xx."""
     raw = endpoint.mask(raw)
     try:
-        error = body_error(from_json(raw), status)
+        error = body_error(parsed(raw), status)
     except ValueError:
-        error = body_error(_short(raw.decode("utf-8", "replace")), status)
+        error = body_error(_short(raw.decode("utf-8", "replace")), status) if raw.strip() else status_error(status, "empty answer", body="")
     hint = None
     if status < 400:
-        place = (header("location") or "somewhere else").split("?")[0]
+        place = endpoint.mask((header("location") or "somewhere else").split("?")[0].encode()).decode()
         hint = f"the server redirects to {place}; redirects are not followed, so set base_url to the new place"
     elif status in (404, 405):
         hint = f"asked: {endpoint.base_url}/chat/completions; does base_url end as the provider says, often with /v1?"
-    elif status == 401 and not any(isinstance(value, Secret) for value in endpoint.headers.values()):
+    elif status == 401 and not endpoint.has_key:
         hint = "no API key was sent: set OPENAI_API_KEY or pass api_key="
     if hint:
         error.args = (f"{error} ({hint})",)
@@ -105,9 +104,9 @@ def read_object(endpoint: Endpoint, header: Header, raw: bytes) -> dict[str, Any
         InvalidReply: it is something else; the error quotes its start.
     """
     try:
-        value: Any = from_json(raw)
+        value: Any = parsed(raw)
     except ValueError as error:
-        raise invalid(endpoint, header, f"is no JSON ({error})", raw) from None
+        raise invalid(endpoint, header, f"is no JSON ({error})" if raw.strip() else "is empty", raw) from None
     if not isinstance(value, dict):
         raise invalid(endpoint, header, "is no JSON object", raw)
     return cast("dict[str, Any]", value)
@@ -116,8 +115,10 @@ def read_object(endpoint: Endpoint, header: Header, raw: bytes) -> dict[str, Any
 def invalid(endpoint: Endpoint, header: Header, what: str, raw: bytes) -> InvalidReply:
     """The error for an answer that is no Chat Completion, with its start quoted."""
     start = _short(endpoint.mask(raw[: 4 * _LONGEST_TEXT]).decode("utf-8", "replace"))
+    encoding = header("content-encoding")
+    packed = f" (it came with Content-Encoding: {encoding}, which was not asked for)" if encoding else ""
     return InvalidReply(
-        f"the answer of {endpoint.base_url} {what}: {start!r}; is base_url the address of a Chat Completions API?",
+        f"the answer of {endpoint.base_url} {what}{packed}: {start!r}; is base_url the address of a Chat Completions API?",
         body=start,
         request_id=request_id(header),
     )

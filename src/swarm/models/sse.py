@@ -1,8 +1,9 @@
 """Server-sent events as model servers write them: bytes in, the data of each event out.
 
-The format is the HTML standard's (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream), with one
-difference: an event at the very end that lacks its blank line is handed out, since servers forget it. Bytes are never decoded here: a
-chunk is decoded once, by the JSON reader, so a character cut in two by the network costs nothing.
+The format is the HTML standard's (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream), with two
+differences: an event at the very end that lacks its blank line is handed out, since servers forget it; and what servers write instead of
+going on is kept, in whatever way it is told. Bytes are never decoded here: a chunk is decoded once, by the JSON reader, so a character
+cut in two by the network costs nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +12,21 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class EventParser:
-    """Cuts a stream of bytes into events. Comments and the fields event, id and retry mean nothing here."""
+    """Cuts a stream of bytes into events. Comments, the fields id and retry, and events of any name but "error" mean nothing here.
 
-    __slots__ = ("_begun", "_data", "_rest")
+    Attributes:
+        error: what the server said of an error, as an event named "error", a field "error:" or a bare line of JSON; else None. What
+            comes behind it in the same piece is left out.
+    """
+
+    __slots__ = ("_begun", "_data", "_failed", "_rest", "error")
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: bytes | None = None
         self._begun = False
+        self._failed = False
+        self.error: bytes | None = None
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of every event that is complete with this piece.
@@ -52,12 +60,21 @@ class EventParser:
         data = self._data
         for line in lines:
             if not line:
+                if data and self._failed:
+                    self.error = data
+                    break
                 if data:
                     events.append(data)
                 data = None
+                self._failed = False
             elif line[:5] == b"data:":
                 value = line[6:] if line[5:6] == b" " else line[5:]
                 data = value if data is None else data + b"\n" + value
+            elif line[:6] == b"event:":
+                self._failed = line[6:].strip() == b"error"
+            elif line[:6] == b"error:" or line[:8] == b'{"error"':
+                self.error = line.removeprefix(b"error:").strip()
+                break
         self._data = data
         return events
 
