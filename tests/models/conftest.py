@@ -25,10 +25,10 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def call(client: Any = None, timeout: float | None = None, **request: Any) -> CallModel:
-    """A model call as a driver makes it."""
+def call(client: Any = None, timeout: float | None = None, settings: dict[str, Any] | None = None, **request: Any) -> CallModel:
+    """A model call as a driver makes it; `settings` are further arguments of the request, of any name."""
     agent: Any = None
-    return CallModel(agent, client, {"model": "gpt-4o", "messages": HELLO, **request}, timeout=timeout)
+    return CallModel(agent, client, {"model": "gpt-4o", "messages": HELLO, **request, **(settings or {})}, timeout=timeout)
 
 
 class Ask:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import gc
 import os
 import signal
@@ -19,10 +20,11 @@ import pytest
 
 from swarm.errors import ConfigError, ConnectionFailed, ModelError
 from swarm.models.chat import ChatClient
-from tests.loopback import CUT, DROP, HANG, Answer, Request, completion, json_answer, sse, text_chunks
+from tests.loopback import CUT, DROP, HANG, RESET, Answer, Request, completion, json_answer, sse, text_chunks
 from tests.models.conftest import Ask, call
 
 KEY = "sk-test-0123456789"
+REFUSED = Answer(RESET, head=False)
 ROOT = Path(__file__).parents[2]
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
 
@@ -63,24 +65,27 @@ def test_an_idle_connection_that_the_server_closed_is_replaced(ask: Ask, serve: 
     assert (server.connections, len(server.requests)) == (2, 2)
 
 
-def test_a_used_connection_that_closes_without_an_answer_is_tried_again_once(ask: Ask, serve: Any) -> None:
+@pytest.mark.parametrize("gone", [DROP, REFUSED], ids=["closed", "reset"])
+def test_a_used_connection_that_closes_without_an_answer_is_tried_again_once(ask: Ask, serve: Any, gone: Answer) -> None:
     """The server closes while the request is on its way."""
-    server = serve(json_answer(completion("one")), DROP, json_answer(completion("two")))
+    server = serve(json_answer(completion("one")), gone, json_answer(completion("two")))
     client = ChatClient(server.url, KEY)
     assert [ask.complete(client).message["content"] for _ in range(2)] == ["one", "two"]
     assert [request.connection for request in server.requests] == [0, 0, 1]
     assert server.requests[1].body == server.requests[2].body
 
 
-def test_a_new_connection_that_closes_without_an_answer_is_not_tried_again(ask: Ask, serve: Any) -> None:
-    server = serve(DROP, json_answer(completion()))
+@pytest.mark.parametrize("gone", [DROP, REFUSED], ids=["closed", "reset"])
+def test_a_new_connection_that_closes_without_an_answer_is_not_tried_again(ask: Ask, serve: Any, gone: Answer) -> None:
+    server = serve(gone, json_answer(completion()))
     with pytest.raises(ConnectionFailed):
         ask.complete(ChatClient(server.url, KEY))
     assert len(server.requests) == 1
 
 
-def test_the_second_try_is_the_last(ask: Ask, serve: Any) -> None:
-    server = serve(json_answer(completion()), DROP)
+@pytest.mark.parametrize("gone", [DROP, REFUSED], ids=["closed", "reset"])
+def test_the_second_try_is_the_last(ask: Ask, serve: Any, gone: Answer) -> None:
+    server = serve(json_answer(completion()), gone)
     client = ChatClient(server.url, KEY)
     ask.complete(client)
     with pytest.raises(ConnectionFailed):
@@ -88,7 +93,16 @@ def test_the_second_try_is_the_last(ask: Ask, serve: Any) -> None:
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("begun", [Answer(b"HTTP/1.1 200 OK\r\nContent-", CUT, head=False, framing="length"), Answer(b'{"id"', CUT)])
+BEGUN = [
+    Answer(b"HTTP/1.1 200 OK\r\nContent-", CUT, head=False, framing="length"),
+    Answer(b"H", 0.05, RESET, head=False, framing="length"),
+    Answer(b"HTTP/1.1 200 OK\r\nContent-", 0.05, RESET, head=False, framing="length"),
+    Answer(b'{"id"', CUT),
+    Answer(b'{"id"', 0.05, RESET),
+]
+
+
+@pytest.mark.parametrize("begun", BEGUN)
 def test_an_answer_that_had_begun_is_never_asked_for_again(ask: Ask, serve: Any, begun: Answer) -> None:
     server = serve(json_answer(completion()), begun, json_answer(completion()))
     client = ChatClient(server.url, KEY)
@@ -106,6 +120,12 @@ def test_a_closed_client_has_no_connections_and_opens_new_ones_when_asked(ask: A
         ask.close(client)
         server.wait_until(lambda: server.open_connections == 0)
         assert server.connections == count
+
+
+def test_a_copy_of_a_client_is_the_client() -> None:
+    client = ChatClient("http://models.example/v1", KEY)
+    assert copy.copy(client) is client
+    assert copy.deepcopy({"client": client})["client"] is client
 
 
 def test_with_and_async_with_close(serve: Any) -> None:
@@ -152,7 +172,7 @@ def test_ctrl_c_closes_the_connection_and_goes_through_untouched(serve: Any) -> 
     assert client.complete(call()).message["content"] == "Hello"
 
 
-@pytest.mark.parametrize("script", [json_answer(completion()), json_answer({"error": {"message": "no"}}, 400), DROP])
+@pytest.mark.parametrize("script", [json_answer(completion()), json_answer({"error": {"message": "no"}}, 400), DROP, REFUSED])
 def test_a_call_leaves_no_reference_cycle(serve: Any, script: Answer) -> None:
     """D54"""
     client = ChatClient(serve(script).url, KEY)
@@ -473,6 +493,13 @@ def test_a_tunnel_that_is_refused(ask: Ask, serve: Any, monkeypatch: pytest.Monk
     with pytest.raises(ConnectionFailed, match=r"through the proxy .*407") as caught:
         ask.complete(ChatClient("https://models.example/v1", KEY))
     assert "dXNlcjpzZWNyZXRwYXNz" not in repr(caught.value) + repr(caught.value.cause)
+
+
+@pytest.mark.parametrize("address", ["http://a b:80", "http://h:99999", "http://h:0", ".x:80"])
+def test_a_proxy_that_cannot_exist_is_an_error_that_says_so(ask: Ask, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("HTTP_PROXY", address)
+    with pytest.raises(ConfigError, match="the address of the proxy"):
+        ask.complete(ChatClient("http://models.example/v1", KEY))
 
 
 def test_a_proxy_of_another_kind_is_an_error_that_says_so(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

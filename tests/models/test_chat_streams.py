@@ -122,6 +122,30 @@ def test_an_error_in_the_stream_is_handed_on(ask: Ask, serve: Any) -> None:
     assert ask.stream(ChatClient(serve(sse(*pieces, done=False)).url, KEY)) == pieces
 
 
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        ('error: {"code":500,"message":"slot exploded"}\n\n', {"code": 500, "message": "slot exploded"}),
+        ('event: error\ndata: {"message":"boom"}\n\n', {"message": "boom"}),
+        ('event: error\ndata: {"error":{"message":"boom"}}\n\n', {"message": "boom"}),
+        ('event: error\ndata: {"type":"error","error":{"message":"boom"}}', {"message": "boom"}),
+        ("event: error\ndata: out of memory\n\n", "out of memory"),
+        ("error: 500\n\n", "500"),
+        ("error:\n\n", "an error without words"),
+        ('{"error": {"message": "boom"}}\n', {"message": "boom"}),
+        ('data: {"object": "error", "message": "boom"}\n\n', {"object": "error", "message": "boom"}),
+        ('data: {"detail": "boom"}\n\n', {"detail": "boom"}),
+    ],
+)
+@pytest.mark.parametrize("more", [(), (b"data: [DONE]\n\n",), (event(chunk({"content": "b"})),), (CUT,)])
+def test_an_error_told_in_any_way_is_handed_on(ask: Ask, serve: Any, raw: str, error: Any, more: tuple[Any, ...]) -> None:
+    """P08: llama.cpp has a field "error", others an event of that name or a bare line."""
+    first = chunk({"content": "a"})
+    chunks = ask.stream(ChatClient(serve(sse(first, raw.encode() + b"\n\n", *more, done=False)).url, KEY))
+    assert chunks[0] == first
+    assert chunks[1]["error"] == error
+
+
 def test_a_whole_answer_instead_of_a_stream_becomes_one_chunk(ask: Ask, serve: Any) -> None:
     calls = [tool_call("look", {"q": 1}, "call_1"), tool_call("look", {"q": 2}, "call_2")]
     body = completion("Hello", calls, system_fingerprint="fp_1")

@@ -2,7 +2,8 @@
 
 The official client validates every message of a history against every type of a union, so a call costs ten times its transport, and a
 long conversation hundreds. This one reads JSON once. The transports are aiohttp and urllib3, imported at the first call; the pieces are:
-`endpoint` (where and with what), `timeouts`, `transport_sync` and `transport_async`, `sse` and `chunks` (streams), `failures` (errors).
+`endpoint` (where and with what), `outgoing` (what is sent), `timeouts`, `transport_sync` and `transport_async`, `decoding`, `sse` and
+`chunks` (streams), `halves` (of characters), `failures` (errors).
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic_core import PydanticSerializationError, to_json
-
 from ..effects import CallModel, Reply
-from ..errors import HistoryError, ModelError
+from ..errors import ModelError
 from ..messages import read_reply
 from .chunks import ChunkReader, whole_as_chunk
 from .endpoint import Endpoint
-from .failures import identified, no_answer_in_time, read_object, refused
+from .failures import identified, read_object, refused
+from .outgoing import outgoing
 from .record import Chunks, Record
 from .timeouts import Timeout
 
@@ -78,6 +78,13 @@ class ChatClient:
         self._sync_transport: SyncTransport | None = None
         self._async_transport: AsyncTransport | None = None
 
+    def __copy__(self) -> ChatClient:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ChatClient:
+        """The client itself: a copy of an agent calls through the same connections."""
+        return self
+
     def __repr__(self) -> str:
         return f"ChatClient(base_url={self.base_url!r})"
 
@@ -97,9 +104,11 @@ class ChatClient:
         """Ask for one whole answer.
 
         Args:
-            call: its `request` holds the arguments of `chat.completions.create`, its `timeout` the seconds left for it, or None.
+            call: its `request` holds the arguments of `chat.completions.create`, with `extra_headers`, `extra_query`, `extra_body` and
+                `timeout` as the official client has them; its `timeout` the seconds left for it, or None.
 
         Raises:
+            ConfigError, HistoryError: an argument or a message that cannot be sent.
             ModelError: of the kind that fits; see `swarm.errors`.
         """
         return self._whole(call.request, call.timeout)[1]
@@ -117,19 +126,17 @@ class ChatClient:
 
     async def acomplete(self, call: CallModel) -> Reply:
         """`complete` for asyncio."""
-        limits = self._limits(call.timeout)
-        answer = await self._async().post(*self._prepared(call.request, stream=False), limits)
-        return self._completion(answer, await answer.read())[1]
+        answer = await self._async().post(*outgoing(self._endpoint, self._timeout, call.request, call.timeout, stream=False))
+        return _completion(answer, await answer.read())[1]
 
     async def astream(self, call: CallModel) -> AsyncGenerator[dict[str, Any], None]:
         """`stream` for asyncio."""
-        limits = self._limits(call.timeout)
-        answer = await self._async().post(*self._prepared(call.request, stream=True), limits)
+        answer = await self._async().post(*outgoing(self._endpoint, self._timeout, call.request, call.timeout, stream=True))
         try:
             if not _is_stream(answer):
-                yield whole_as_chunk(*self._completion(answer, await answer.read()))
+                yield whole_as_chunk(*_completion(answer, await answer.read()))
                 return
-            reader = ChunkReader(self._endpoint, answer.header)
+            reader = ChunkReader(answer.endpoint, answer.header)
             while piece := await answer.piece():
                 for chunk in reader.feed(piece):
                     yield chunk
@@ -144,18 +151,16 @@ class ChatClient:
     # What `create` calls
 
     def _whole(self, request: dict[str, Any], timeout: float | None) -> tuple[dict[str, Any], Reply]:
-        limits = self._limits(timeout)
-        answer = self._sync().post(*self._prepared(request, stream=False), limits)
-        return self._completion(answer, answer.read())
+        answer = self._sync().post(*outgoing(self._endpoint, self._timeout, request, timeout, stream=False))
+        return _completion(answer, answer.read())
 
     def _chunks(self, request: dict[str, Any], timeout: float | None) -> Generator[dict[str, Any], None, None]:
-        limits = self._limits(timeout)
-        answer = self._sync().post(*self._prepared(request, stream=True), limits)
+        answer = self._sync().post(*outgoing(self._endpoint, self._timeout, request, timeout, stream=True))
         try:
             if not _is_stream(answer):
-                yield whole_as_chunk(*self._completion(answer, answer.read()))
+                yield whole_as_chunk(*_completion(answer, answer.read()))
                 return
-            reader = ChunkReader(self._endpoint, answer.header)
+            reader = ChunkReader(answer.endpoint, answer.header)
             while piece := answer.piece():
                 yield from reader.feed(piece)
                 if reader.done:
@@ -164,45 +169,6 @@ class ChatClient:
             yield from reader.end()
         finally:
             answer.close()
-
-    # From a request to bytes, and from bytes to an answer
-
-    def _limits(self, timeout: float | None) -> Timeout:
-        usual = self._timeout
-        if timeout is None or (usual.total is not None and timeout >= usual.total):
-            return usual
-        if timeout <= 0:
-            raise no_answer_in_time(self._endpoint, "total", timeout)
-        return Timeout(usual.connect, usual.read, timeout)
-
-    def _prepared(self, request: dict[str, Any], stream: bool) -> tuple[bytes, Mapping[str, str]]:
-        headers = self._endpoint.headers
-        if "extra_headers" in request or "extra_body" in request:
-            headers = self._endpoint.with_headers(request.get("extra_headers") or {})
-            more: dict[str, Any] = request.get("extra_body") or {}
-            request = {key: value for key, value in request.items() if key not in ("extra_body", "extra_headers")} | more
-        if stream and not request.get("stream"):
-            request = {**request, "stream": True}
-        elif not stream and ("stream" in request or "stream_options" in request):
-            request = {key: value for key, value in request.items() if key not in ("stream", "stream_options")}
-        try:
-            return to_json(request), headers
-        except PydanticSerializationError as error:
-            raise HistoryError(f"the request holds something that JSON cannot hold: {error}") from None
-
-    def _completion(self, answer: Answer, raw: bytes) -> tuple[dict[str, Any], Reply]:
-        if not 200 <= answer.status < 300:
-            raise refused(self._endpoint, answer.status, answer.header, raw)
-        try:
-            completion = read_object(self._endpoint, answer.header, raw)
-            return completion, read_reply(completion)
-        except ModelError:
-            pass
-        try:  # what the provider says goes into the error, so it is read again without secrets
-            completion = read_object(self._endpoint, answer.header, self._endpoint.mask(raw))
-            return completion, read_reply(completion)
-        except ModelError as error:
-            raise identified(error, answer.header) from None
 
     # The transports
 
@@ -263,20 +229,37 @@ class _Chat:
     def completions(self) -> _Chat:
         return self
 
-    def create(self, *, stream: bool = False, timeout: float | None = None, **request: Any) -> Record | Chunks:
+    def create(self, *, stream: bool = False, timeout: float | Timeout | None = None, **request: Any) -> Record | Chunks:
         """Ask for a completion, as with the official client.
 
         Args:
             stream: whether to return an iterator of chunks.
-            timeout: seconds for this call, if less than the client's own limit.
-            request: the body, `model=` and `messages=` above all; `extra_body=` and `extra_headers=` as in the official client.
+            timeout: seconds for this call, or a Timeout, instead of the client's own limit.
+            request: the body, `model=` and `messages=` above all; `extra_body=`, `extra_headers=` and `extra_query=` as in the official
+                client.
 
         Raises:
             ModelError: of the kind that fits; see `swarm.errors`.
         """
         if stream:
-            return Chunks(self._chunks(request, timeout))
-        return Record.of(self._whole(request, timeout)[0])
+            return Chunks(self._chunks({**request, "timeout": timeout}, None))
+        return Record.of(self._whole({**request, "timeout": timeout}, None)[0])
+
+
+def _completion(answer: Answer, raw: bytes) -> tuple[dict[str, Any], Reply]:
+    endpoint, header = answer.endpoint, answer.header
+    if not 200 <= answer.status < 300:
+        raise refused(endpoint, answer.status, header, raw)
+    try:
+        completion = read_object(endpoint, header, raw)
+        return completion, read_reply(completion)
+    except ModelError:
+        pass
+    try:  # what the provider says goes into the error, so it is read again without secrets
+        completion = read_object(endpoint, header, endpoint.mask(raw))
+        return completion, read_reply(completion)
+    except ModelError as error:
+        raise identified(error, header) from None
 
 
 def _is_stream(answer: Answer) -> bool:

@@ -14,19 +14,21 @@ import os
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextvars import ContextVar
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from ..errors import ModelError
+from .decoding import decoder_for
 from .endpoint import Endpoint
 from .failures import Header, connection_lost, no_answer_in_time, no_connection
 from .timeouts import DRAIN, KEEP_ALIVE, Timeout
 
 if TYPE_CHECKING:
-    from aiohttp.client_proto import ResponseHandler
     from aiohttp.client_reqrep import ClientRequest
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
@@ -34,7 +36,19 @@ if TYPE_CHECKING:
 # aiohttp warns about a longer body given as bytes; as a file it is sent in parts.
 _LARGE = 2**20
 _living: weakref.WeakSet[AsyncTransport] = weakref.WeakSet()
-_reused: ContextVar[bool] = ContextVar("swarm_connection_reused", default=False)
+
+
+class _Use:
+    """One use of a connection: whether it is another than the first, and whether a byte has come."""
+
+    __slots__ = ("again", "answered")
+
+    def __init__(self, again: bool) -> None:
+        self.again = again
+        self.answered = False
+
+
+_use: ContextVar[_Use | None] = ContextVar("swarm_connection_use", default=None)
 
 
 class AsyncTransport:
@@ -54,12 +68,12 @@ class AsyncTransport:
         weakref.finalize(self, _let_go_of_all, self._sessions).atexit = False
         _living.add(self)
 
-    async def post(self, body: bytes, headers: Mapping[str, str], limits: Timeout) -> AsyncAnswer:
+    async def post(self, endpoint: Endpoint, body: bytes, limits: Timeout) -> AsyncAnswer:
         """Send a request and wait for the head of its answer.
 
         Args:
+            endpoint: this transport's own, maybe with other headers and arguments.
             body: the request.
-            headers: all its headers.
             limits: what it may take.
 
         Raises:
@@ -69,27 +83,29 @@ class AsyncTransport:
         deadline = monotonic() + (float("inf") if limits.total is None else limits.total)
         try:
             try:
-                response = await self._send(session, body, headers, limits, limits.total)
+                response = await self._send(session, endpoint, body, limits, limits.total)
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
                 # The server closed an idle connection just as it was taken, and answered nothing: once, try another.
-                if not (_reused.get() and _unanswered(error)):
+                use = _use.get()
+                if use is None or not use.again or use.answered or not _is_closing(error):
                     raise
                 left = None if limits.total is None else max(deadline - monotonic(), 0.001)
-                response = await self._send(session, body, headers, limits, left)
+                response = await self._send(session, endpoint, body, limits, left)
         except (aiohttp.ClientError, OSError) as error:
             raise _translated(self._endpoint, error, limits, deadline) from None
-        return AsyncAnswer(self._endpoint, response, limits, deadline)
+        return AsyncAnswer(endpoint, response, limits, deadline)
 
     async def _send(
-        self, session: aiohttp.ClientSession, body: bytes, headers: Mapping[str, str], limits: Timeout, total: float | None
+        self, session: aiohttp.ClientSession, endpoint: Endpoint, body: bytes, limits: Timeout, total: float | None
     ) -> aiohttp.ClientResponse:
-        proxy, tunnel_headers = self._endpoint.proxy, None
+        headers: Mapping[str, str] = endpoint.headers
+        proxy, tunnel_headers = endpoint.proxy, None
         if proxy and proxy.authorization:
             tunnel_headers = {"Proxy-Authorization": proxy.authorization}
-            if not self._endpoint.tls:
+            if not endpoint.tls:
                 headers, tunnel_headers = {**headers, **tunnel_headers}, None
         return await session.post(
-            self._url,
+            self._url if endpoint is self._endpoint else URL(endpoint.url, encoded=True),
             data=body if len(body) < _LARGE else io.BytesIO(body),
             headers=headers,
             allow_redirects=False,
@@ -125,7 +141,10 @@ class _Session:
 
     def __init__(self, endpoint: Endpoint, limit: int) -> None:
         self.process = os.getpid()
-        self.session = aiohttp.ClientSession(connector=_Connector(endpoint, limit), cookie_jar=aiohttp.DummyCookieJar())
+        # Bodies are unpacked by us, so that it is done alike in sync and async.
+        self.session = aiohttp.ClientSession(
+            connector=_Connector(endpoint, limit), cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+        )
         self.keeper = self._keep()
 
     async def _keep(self) -> AsyncGenerator[None, None]:
@@ -162,6 +181,17 @@ def _detach_all() -> None:
         transport.detach()
 
 
+class _Protocol(ResponseHandler):
+    """A connection that tells the request at hand when a byte comes."""
+
+    use: _Use | None = None
+
+    def data_received(self, data: bytes) -> None:
+        if self.use is not None:
+            self.use.answered = True
+        super().data_received(data)
+
+
 class _Connector(aiohttp.TCPConnector):
     """Tells the request at hand whether its connection was used before."""
 
@@ -170,14 +200,16 @@ class _Connector(aiohttp.TCPConnector):
         super().__init__(  # pyright: ignore[reportUnknownMemberType]  # not fully typed there
             limit=limit, keepalive_timeout=KEEP_ALIVE, ssl=endpoint.ssl_context if endpoint.tls else True
         )
+        self._factory = partial(_Protocol, loop=self._loop)
         self._used: weakref.WeakSet[ResponseHandler] = weakref.WeakSet()
 
     async def connect(self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Connection:
-        _reused.set(False)
+        _use.set(None)
         connection = await super().connect(req, traces, timeout)
         protocol = connection.protocol
-        _reused.set(protocol in self._used)
-        if protocol is not None:
+        if isinstance(protocol, _Protocol):
+            protocol.use = _Use(protocol in self._used)
+            _use.set(protocol.use)
             self._used.add(protocol)
         return connection
 
@@ -194,37 +226,42 @@ class AsyncAnswer:
     """The answer to one request: its head, and its body as it arrives. It must be read to the end or closed.
 
     Attributes:
+        endpoint: who answers.
         status: HTTP status.
         header: looks up a header.
     """
 
-    __slots__ = ("_deadline", "_endpoint", "_limits", "_response", "header", "status")
+    __slots__ = ("_deadline", "_decoder", "_limits", "_response", "endpoint", "header", "status")
 
     def __init__(self, endpoint: Endpoint, response: aiohttp.ClientResponse, limits: Timeout, deadline: float) -> None:
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._response: aiohttp.ClientResponse | None = response
         self._limits = limits
         self._deadline = deadline
         self.status = response.status
         self.header: Header = response.headers.get
+        self._decoder = decoder_for(endpoint, self.header)
 
     async def piece(self) -> bytes:
         """The next bytes of the body as soon as there are any, or b"" at its end.
 
         Raises:
             ConnectionFailed, ModelTimeout: the body did not come to its end.
+            InvalidReply: it is compressed and damaged.
         """
-        if self._response is None:
-            return b""
+        piece = b""
         try:
-            if monotonic() >= self._deadline:
-                raise TimeoutError
-            piece = await self._response.content.readany()
+            while self._response is not None and not piece:
+                if monotonic() >= self._deadline:
+                    raise TimeoutError
+                piece = await self._response.content.readany()
+                if not piece:
+                    self._response = None
+                elif self._decoder is not None:
+                    piece = self._decoder.feed(piece)
         except BaseException as error:
             self._fail(error)
             raise
-        if not piece:
-            self._response = None
         return piece
 
     async def read(self) -> bytes:
@@ -233,6 +270,8 @@ class AsyncAnswer:
             return b""
         try:
             raw = await self._response.read()
+            if raw and self._decoder is not None:
+                raw = self._decoder.feed(raw)
         except BaseException as error:
             self._fail(error)
             raise
@@ -242,7 +281,7 @@ class AsyncAnswer:
     def _fail(self, error: BaseException) -> None:
         self.close()
         if isinstance(error, aiohttp.ClientError | OSError):
-            raise _translated(self._endpoint, error, self._limits, self._deadline) from None
+            raise _translated(self.endpoint, error, self._limits, self._deadline) from None
 
     async def finish(self) -> None:
         """Take the end of a body whose events have ended, so that the connection can be used again."""
@@ -265,11 +304,8 @@ class AsyncAnswer:
             response.close()
 
 
-def _unanswered(error: aiohttp.ClientOSError | aiohttp.ServerDisconnectedError) -> bool:
-    """Whether a connection was closed before a byte of an answer came, or before the request could be written."""
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return isinstance(error.message, str)  # else it is the part that came
-    return error.errno is None and isinstance(error.__cause__, ConnectionResetError)
+def _is_closing(error: aiohttp.ClientOSError | aiohttp.ServerDisconnectedError) -> bool:
+    return isinstance(error, aiohttp.ServerDisconnectedError) or isinstance(error.__cause__, ConnectionError)
 
 
 def _translated(endpoint: Endpoint, error: Exception, limits: Timeout, deadline: float) -> ModelError:

@@ -12,12 +12,12 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
+from .decoding import decoder_for
 from .endpoint import Endpoint
 from .failures import Header, connection_lost, no_answer_in_time, no_connection
 from .timeouts import DRAIN, KEEP_ALIVE, Timeout
@@ -45,12 +45,12 @@ class SyncTransport:
         self._limit = limit
         self._pools: dict[int, _Pool] = {}
 
-    def post(self, body: bytes, headers: Mapping[str, str], limits: Timeout) -> SyncAnswer:
+    def post(self, endpoint: Endpoint, body: bytes, limits: Timeout) -> SyncAnswer:
         """Send a request and wait for the head of its answer.
 
         Args:
+            endpoint: this transport's own, maybe with other headers and arguments.
             body: the request.
-            headers: all its headers.
             limits: what it may take.
 
         Raises:
@@ -59,7 +59,7 @@ class SyncTransport:
         process = os.getpid()
         # A child made by fork must not touch the connections and locks of its parent. `setdefault` is atomic, so no lock is needed here.
         pool = self._pools.get(process) or self._pools.setdefault(process, _Pool(self._endpoint, self._limit))
-        return pool.post(body, headers, limits)
+        return pool.post(endpoint, body, limits)
 
     def close(self) -> None:
         """Close the idle connections; those in use close when their answers are read."""
@@ -78,7 +78,7 @@ class _Pool:
         self._closed = False
         weakref.finalize(self, _close_all, self._idle)
 
-    def post(self, body: bytes, headers: Mapping[str, str], limits: Timeout) -> SyncAnswer:
+    def post(self, endpoint: Endpoint, body: bytes, limits: Timeout) -> SyncAnswer:
         deadline = _FOREVER if limits.total is None else monotonic() + limits.total
         if not self._slots.acquire(timeout=limits.total):
             raise no_answer_in_time(self._endpoint, "total", limits.total)
@@ -89,10 +89,11 @@ class _Pool:
                 if conn is None:
                     conn = self._connect(limits, deadline)
                 try:
-                    return self._exchange(conn, body, headers, limits, deadline)
+                    return self._exchange(conn, endpoint, body, limits, deadline)
                 except http.client.RemoteDisconnected as error:
                     if not reused:
-                        raise connection_lost(self._endpoint, "it was closed before an answer came", error) from None
+                        reason = None if error.__cause__ else "it was closed before an answer came"
+                        raise connection_lost(self._endpoint, reason, error) from None
                 # The server closed an idle connection just as it was taken and answered nothing: once, try a new one.
                 conn, reused = None, False
         except BaseException:
@@ -130,16 +131,14 @@ class _Pool:
 
         endpoint, proxy = self._endpoint, self._endpoint.proxy
         host, port = (proxy.host, proxy.port) if proxy else (endpoint.host, endpoint.port)
-        if not endpoint.tls:
-            return HTTPConnection(host, port)
-        conn = HTTPSConnection(host, port, ssl_context=endpoint.ssl_context)
-        if proxy:
+        conn = HTTPSConnection(host, port, ssl_context=endpoint.ssl_context) if endpoint.tls else HTTPConnection(host, port)
+        conn.response_class = _Response
+        if proxy and endpoint.tls:
             conn.set_tunnel(endpoint.host, endpoint.port, {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {})
         return conn
 
-    def _exchange(self, conn: HTTPConnection, body: bytes, headers: Mapping[str, str], limits: Timeout, deadline: float) -> SyncAnswer:
-        endpoint = self._endpoint
-        target = endpoint.target
+    def _exchange(self, conn: HTTPConnection, endpoint: Endpoint, body: bytes, limits: Timeout, deadline: float) -> SyncAnswer:
+        target, headers = endpoint.target, endpoint.headers
         if endpoint.proxy and not endpoint.tls:
             target = endpoint.url
             if endpoint.proxy.authorization:
@@ -157,7 +156,7 @@ class _Pool:
             if isinstance(error, http.client.RemoteDisconnected) or not isinstance(error, _FAILURES):
                 raise
             raise _broken(endpoint, error, limits, deadline) from None
-        return SyncAnswer(self, conn, sock, response, limits, deadline)
+        return SyncAnswer(self, endpoint, conn, sock, response, limits, deadline)
 
     def give_back(self, conn: HTTPConnection | None) -> None:
         """Free the slot of an exchange, and keep its connection if it can be used again."""
@@ -171,25 +170,41 @@ class _Pool:
         self._closed = True
         _close_all(self._idle)
 
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._endpoint
+
+class _Response(http.client.HTTPResponse):
+    """An answer that knows whether a byte of it came before its connection was reset."""
+
+    def begin(self) -> None:
+        try:
+            self.fp.peek(1)
+        except ConnectionError as error:
+            raise http.client.RemoteDisconnected(str(error)) from error
+        super().begin()
 
 
 class SyncAnswer:
     """The answer to one request: its head, and its body as it arrives. It must be read to the end or closed.
 
     Attributes:
+        endpoint: who answers.
         status: HTTP status.
         header: looks up a header.
     """
 
-    __slots__ = ("_conn", "_deadline", "_limits", "_pool", "_response", "_sock", "header", "status")
+    __slots__ = ("_conn", "_deadline", "_decoder", "_limits", "_pool", "_response", "_sock", "endpoint", "header", "status")
 
     def __init__(
-        self, pool: _Pool, conn: HTTPConnection, sock: socket, response: http.client.HTTPResponse, limits: Timeout, deadline: float
+        self,
+        pool: _Pool,
+        endpoint: Endpoint,
+        conn: HTTPConnection,
+        sock: socket,
+        response: http.client.HTTPResponse,
+        limits: Timeout,
+        deadline: float,
     ) -> None:
         self._pool = pool
+        self.endpoint = endpoint
         self._conn: HTTPConnection | None = conn
         self._sock = sock
         self._response = response
@@ -197,32 +212,36 @@ class SyncAnswer:
         self._deadline = deadline
         self.status = response.status
         self.header: Header = response.headers.get
+        self._decoder = decoder_for(endpoint, self.header)
 
     def piece(self) -> bytes:
         """The next bytes of the body as soon as there are any, or b"" at its end.
 
         Raises:
             ConnectionFailed, ModelTimeout: the body did not come to its end.
+            InvalidReply: it is compressed and damaged.
         """
-        if self._conn is None:
-            return b""
+        piece = b""
         try:
-            left = self._deadline - monotonic()
-            if left < (self._limits.read or _FOREVER):
-                if left <= 0:
-                    raise TimeoutError
-                self._sock.settimeout(left)
-            piece = self._response.read1(_PIECE)
-            if not piece:
-                if self._response.length:
-                    raise http.client.IncompleteRead(b"", self._response.length)
-                self._release()
+            while self._conn is not None and not piece:
+                left = self._deadline - monotonic()
+                if left < (self._limits.read or _FOREVER):
+                    if left <= 0:
+                        raise TimeoutError
+                    self._sock.settimeout(left)
+                piece = self._response.read1(_PIECE)
+                if not piece:
+                    if self._response.length:
+                        raise http.client.IncompleteRead(b"", self._response.length)
+                    self._release()
+                elif self._decoder is not None:
+                    piece = self._decoder.feed(piece)
             return piece
         except BaseException as error:
             self.close()
             if not isinstance(error, _FAILURES):
                 raise
-            raise _broken(self._pool.endpoint, error, self._limits, self._deadline) from None
+            raise _broken(self.endpoint, error, self._limits, self._deadline) from None
 
     def read(self) -> bytes:
         """The whole body."""
