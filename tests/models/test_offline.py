@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from swarm import Agent, Handoff, tool
 from swarm.assembly import Assembler
 from swarm.effects import CallModel
-from swarm.handoffs import table_of
 from swarm.models.offline import MODEL_NAME, OfflineModel, announcement
 from swarm.models.offline.embedder import WordOverlap
+from swarm.offers import table_of
 from tests.models.offline_stage import TEXT, ask, call_of, function, model
 
 WEATHER = [function("get_weather", "Get the weather in a city.", ("city",), city=TEXT)]
