@@ -48,8 +48,8 @@ def outgoing(
         HistoryError: a message that cannot be sent.
         ModelTimeout: no time is left.
     """
-    special = not (request.keys() <= _USUAL and request.get("tools", True))
-    if special:
+    plain = (request.keys() <= _USUAL or _is_plain(request)) and request.get("tools", True)
+    if not plain:
         endpoint, usual, request = _settled(endpoint, usual, request)
     limits = _tightened(endpoint, usual, left)
     if stream and not request.get("stream"):
@@ -60,11 +60,19 @@ def outgoing(
         body = to_json(request)
     except PydanticSerializationError:
         body = _with_halves_replaced(request)
-    if special:
+    if not plain:
         for name, value in request.items():
             if name not in ("messages", "tools"):
                 _check_numbers(name, value)
     return endpoint, body, limits
+
+
+def _is_plain(request: dict[str, Any]) -> bool:
+    """Whether everything is a field of the body that can be sent as it is; asked of each request, so that most need no more."""
+    for name, value in request.items():
+        if name not in _USUAL and (name in _OPTIONS or not (isinstance(value, str | int) or (type(value) is float and isfinite(value)))):
+            return False
+    return True
 
 
 def _settled(endpoint: Endpoint, usual: Timeout, request: dict[str, Any]) -> tuple[Endpoint, Timeout, dict[str, Any]]:
