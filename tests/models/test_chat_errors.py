@@ -225,8 +225,11 @@ def test_a_connection_that_breaks(ask: Ask, serve: Any, answer: Answer, words: s
 
 
 def test_what_is_no_http(ask: Ask, serve: Any) -> None:
-    error = failure(ask, serve(Answer(b"SSH-2.0-OpenSSH_9.2\r\n", CUT, head=False, framing="length")))
+    error = failure(ask, serve(Answer(f"SSH-2.0-OpenSSH_9.2 {KEY}\r\n".encode(), CUT, head=False, framing="length")))
     assert type(error) is ConnectionFailed
+    assert "what came is no HTTP: " in str(error)
+    assert "SSH-2.0-OpenSSH_9.2 ***" in str(error)
+    assert "\n" not in str(error)
     assert KEY not in repr(error.cause)
 
 

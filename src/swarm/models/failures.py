@@ -69,6 +69,17 @@ def connection_lost(endpoint: Endpoint, reason: str | None, cause: BaseException
     return ConnectionFailed(f"the connection to {endpoint.base_url} broke: {reason or str(root) or type(root).__name__}", cause=root)
 
 
+def no_http(endpoint: Endpoint, words: str) -> ConnectionFailed:
+    """The error for an answer that is no HTTP.
+
+    Args:
+        endpoint: who was called.
+        words: what the transport says of it, which may quote what came. Its exception is not kept: it may show the request.
+    """
+    said = endpoint.mask(words.encode("utf-8", "replace")).decode()
+    return connection_lost(endpoint, f"what came is no HTTP: {_short(said)}")
+
+
 def refused(endpoint: Endpoint, status: int, header: Header, raw: bytes) -> ModelError:
     """The error for an answer with a status other than 2xx."""
     raw = endpoint.mask(raw)

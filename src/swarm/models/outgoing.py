@@ -147,6 +147,8 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _problem(value: Any) -> str:
     """Why a value cannot be sent, or ""."""
+    if isinstance(value, type):
+        return f"it is the class {value.__name__}"
     try:
         to_json(whole(value))
     except PydanticSerializationError as error:

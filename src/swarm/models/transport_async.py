@@ -25,7 +25,7 @@ from yarl import URL
 from ..errors import ModelError
 from .decoding import decoder_for
 from .endpoint import Endpoint
-from .failures import Header, connection_lost, no_answer_in_time, no_connection
+from .failures import Header, connection_lost, no_answer_in_time, no_connection, no_http
 from .timeouts import DRAIN, KEEP_ALIVE, Timeout
 
 if TYPE_CHECKING:
@@ -320,8 +320,8 @@ def _translated(endpoint: Endpoint, error: Exception, limits: Timeout, deadline:
         return no_connection(endpoint, error)
     if isinstance(error, aiohttp.ClientPayloadError):
         return connection_lost(endpoint, "it ended in the middle of the answer", error)
-    if isinstance(error, aiohttp.ClientResponseError):  # it shows the request with its headers, so it is not kept
-        return connection_lost(endpoint, f"what came is no HTTP: {error.message}")
+    if isinstance(error, aiohttp.ClientResponseError):
+        return no_http(endpoint, error.message)
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return connection_lost(endpoint, "it was closed before an answer came", error)
     return connection_lost(endpoint, None, error)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ..errors import ModelError
 from .decoding import decoder_for
 from .endpoint import Endpoint
-from .failures import Header, connection_lost, no_answer_in_time, no_connection
+from .failures import Header, connection_lost, no_answer_in_time, no_connection, no_http
 from .timeouts import DRAIN, KEEP_ALIVE, Timeout
 
 if TYPE_CHECKING:
@@ -298,6 +298,8 @@ def _broken(endpoint: Endpoint, error: Exception, limits: Timeout, deadline: flo
         return _timed_out(endpoint, "read", limits, deadline, error)
     if isinstance(error, http.client.IncompleteRead):
         return connection_lost(endpoint, "it ended in the middle of the answer", error)
+    if isinstance(error, http.client.HTTPException):
+        return no_http(endpoint, str(error))
     return connection_lost(endpoint, None, error)
 
 
