@@ -75,11 +75,22 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
     content: Any = raw.get("content")
     if not content:
         content = None if calls or raw.get("refusal") else ""
+    elif isinstance(content, str) and not content.isascii():
+        content = _whole(content)
     message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls or None}
     for key, value in raw.items():
         if key not in message and value is not None and key not in _REPLACED and (value or key not in _NULL_IF_EMPTY):
             message[key] = value
     return message
+
+
+def _whole(text: str) -> str:
+    """The text with half characters joined, or U+FFFD for one that is alone: a request could not carry them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def _own_call(call: Mapping[str, Any]) -> Message:

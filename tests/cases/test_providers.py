@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock
 
@@ -488,3 +489,26 @@ def test_requests_of_a_run_are_not_changed_by_its_client(drive: Drive) -> None:
     response = drive(Agent(functions=[ping]), HI, client)
     assert [message["role"] for message in client.requests[1]["messages"]] == ["system", "user", "assistant", "tool"]
     assert len(response.messages) == 3
+
+
+def test_half_characters_of_a_foreign_client_do_not_reach_the_next_request(drive: Drive) -> None:
+    """P08: an emoji that a server has cut in two, as a client hands it on."""
+
+    def ping() -> str:
+        return "pong"
+
+    response = drive(Agent(functions=[ping]), HI, [Turn("a\ud83d\ude00 b\ud83d", [call("ping")]), "done"])
+    assert response.messages[0]["content"] == "a😀 b\ufffd"
+    assert drive.requests[1]["messages"][2]["content"] == "a😀 b\ufffd"
+
+
+def test_what_is_no_completion_is_said_in_the_providers_words() -> None:
+    """P08"""
+
+    def client(answer: Any) -> Any:
+        return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: answer)))
+
+    with pytest.raises(InvalidReply, match=r"/v1.*<html>"):
+        Swarm(client("<html>Not found</html>")).run(Agent(), "hi")
+    with pytest.raises(InvalidReply, match="MagicMock"):
+        Swarm(MagicMock()).run(Agent(), "hi")

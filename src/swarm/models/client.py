@@ -12,7 +12,7 @@ from inspect import isasyncgenfunction, iscoroutinefunction, unwrap
 from typing import Any, Protocol, cast, runtime_checkable
 
 from ..effects import CallModel, Reply
-from ..errors import ConfigError, ConnectionFailed, ModelError, ModelTimeout, status_error
+from ..errors import ConfigError, ConnectionFailed, InvalidReply, ModelError, ModelTimeout, status_error
 from ..messages import read_reply
 
 Chunk = dict[str, Any]
@@ -90,7 +90,7 @@ class ForeignClient:
     def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
         """Ask for one answer."""
         answer = self._ask(call)
-        return self._awaited(answer) if hasattr(answer, "__await__") else read_reply(as_dict(answer))
+        return self._awaited(answer) if hasattr(answer, "__await__") else _reply(answer)
 
     def stream(self, call: CallModel) -> Any:
         """Ask for a stream of chunks."""
@@ -101,7 +101,9 @@ class ForeignClient:
         try:
             if call.timeout is None:
                 return self._create(**call.request)
-            return self._create(**call.request, timeout=call.timeout)
+            own = call.request.get("timeout")
+            limit = min(own, call.timeout) if isinstance(own, int | float) else call.timeout
+            return self._create(**{**call.request, "timeout": limit})
         except Exception as error:
             raise explained(error) from error
 
@@ -110,7 +112,7 @@ class ForeignClient:
             answer = await answer
         except Exception as error:
             raise explained(error) from error
-        return read_reply(as_dict(answer))
+        return _reply(answer)
 
     async def _opened(self, answer: Awaitable[Any]) -> Any:
         try:
@@ -118,6 +120,18 @@ class ForeignClient:
         except Exception as error:
             raise explained(error) from error
         return _chunks(answer, awaited=True)
+
+
+def _reply(answer: Any) -> Reply:
+    if isinstance(answer, str):
+        raise InvalidReply(
+            f"the client answered with a text instead of a completion; does its base_url end in /v1? It begins {answer[:200]!r}"
+        )
+    plain = as_dict(answer)
+    choices = getattr(answer, "choices", None)
+    if plain.get("choices") is None and choices is not None and not isinstance(choices, list | tuple):
+        raise InvalidReply(f"choices of the answer is a {type(choices).__name__}, not a list; a mock needs choices=[...]")
+    return read_reply(plain)
 
 
 def _chunks(answer: Any, awaited: bool) -> Any:
