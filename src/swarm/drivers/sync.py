@@ -110,6 +110,7 @@ class SyncDriver:
         try:
             limit = self._time.limit(effect.timeout, timed_out)
             if limit is not None:
+                limit.left()
                 return self.within(Job(lambda: _called(effect)), limit)
             fn, context = effect.fn, effect.context
             value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)
@@ -172,12 +173,12 @@ class SyncDriver:
             raise
 
     def within(self, job: Job, limit: Limit) -> Any:
-        """Run a job in a worker until its limit; what comes later is thrown away.
+        """Run a job in a worker until its limit, which is not over yet; what comes later is thrown away.
 
         Raises:
             Exception: the limit's error, if it took longer.
         """
-        seconds = min(limit.left(), threading.TIMEOUT_MAX)
+        seconds = min(max(0.0, limit.until - monotonic()), threading.TIMEOUT_MAX)
         outer = current_job() if self._closing is None else None
         POOL.submit(job)
         try:
@@ -268,6 +269,7 @@ class _Timed(Iterator[Any]):
         self._step: Job | None = None
 
     def __next__(self) -> Any:
+        self._limit.left()
         chunks = self._chunks
         self._step = Job(lambda: next(chunks, None))
         chunk = self._driver.within(self._step, self._limit)

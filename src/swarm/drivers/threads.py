@@ -46,7 +46,7 @@ class Job:
         try:
             self.value = self.context.run(self.fn)
         except BaseException as error:
-            self.error = error
+            self.error = error.with_traceback(None) if self.given_up else error  # the traceback leads back here: a reference cycle
         _here.job = None
         with self._lock:
             self.done.set()
