@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
+from importlib import import_module
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, unquote_plus, urlencode, urlsplit
@@ -264,8 +265,7 @@ def _bracketed(host: str) -> str:
 
 
 def _certifi() -> str | None:
-    try:
-        import certifi
+    try:  # by name, since it need not be installed
+        return str(import_module("certifi").where())
     except ImportError:
         return None
-    return certifi.where()
