@@ -84,7 +84,7 @@ class Function:
         self.description = " ".join(str(function.get("description") or "").split())
         schema = as_dict(function.get("parameters"))
         self.properties = {name: as_dict(about) for name, about in as_dict(schema.get("properties")).items()}
-        self.required = [str(name) for name in as_list(schema.get("required")) if name in self.properties]
+        self.required = [name for name in as_list(schema.get("required")) if isinstance(name, str) and name in self.properties]
         self.hint = hint or Hint()
         self.phrase = in_words(self.name)
         if _TO_AGENT.match(self.phrase):
