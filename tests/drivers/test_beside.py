@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from swarm import Agent, AsyncSwarm, Response, Swarm
 from swarm.drivers.sync import SyncDriver, finish
 from swarm.drivers.threads import POOL
 from swarm.effects import CallModel, Now, Reply, Together
+from swarm.events import ToolStarted
 from swarm.messages import repaired
-from swarm.models.scripted import call
+from swarm.models.scripted import ScriptedModel, call
 from swarm.run import Signal
 
 LONG = 5.0
@@ -199,3 +201,50 @@ def test_flows_end_whatever_number_may_run_at_once(limit: int | None) -> None:
 
     assert finish(SyncDriver(Signal()).drive(both())) == [1, 2]
     assert asyncio.run(main()) == [1, 2]
+
+
+variable: ContextVar[str] = ContextVar("variable", default="never set")
+
+
+def leave_variable() -> str:
+    return "left"
+
+
+@pytest.mark.parametrize("names", [("set_variable", "leave_it"), ("leave_it", "set_variable")])
+def test_a_call_that_changes_no_context_variable_reverts_none(names: tuple[str, str]) -> None:
+    """D14, T20: a sibling's change stays, though the one that changed nothing comes back last."""
+    is_set = threading.Event()
+
+    def set_variable() -> str:
+        variable.set("by a tool")
+        is_set.set()
+        return "set"
+
+    def leave_it() -> str:
+        is_set.wait(LONG)
+        time.sleep(0.05)
+        return "left"
+
+    def run() -> str:
+        variable.set("before")
+        turns = [[call(name) for name in names], "done"]
+        Swarm(ScriptedModel(turns), parallel_tools=True).run(Agent(functions=[set_variable, leave_it]), "go")
+        return variable.get()
+
+    assert copy_context().run(run) == "by a tool"
+
+
+def test_what_the_consumer_sets_between_events_stays() -> None:
+    """D14, D50"""
+
+    def consume() -> str:
+        variable.set("before")
+        stream = Swarm(ScriptedModel([[call("leave_variable"), call("leave_variable")], "done"]), parallel_tools=True).stream(
+            Agent(functions=[leave_variable]), "go"
+        )
+        for event in stream:
+            if isinstance(event, ToolStarted):
+                variable.set("by the consumer")
+        return variable.get()
+
+    assert copy_context().run(consume) == "by the consumer"

@@ -1,7 +1,10 @@
-"""Async functions under the sync driver: one private event loop in a daemon thread, made when the first one is met.
+"""Async functions under the sync driver: a private event loop in a daemon thread, made when the first one is met.
 
 So `Swarm().run` works in a script, in a notebook (whose own loop is running) and in any thread, and code without async never sees
 an event loop.
+
+A sync run inside an async function blocks the loop that runs it, so what it waits for runs on the next loop, a level deeper. The level
+is kept in a context variable, since what is waited for may go through tasks, workers and further runs before it comes to a loop again.
 """
 
 from __future__ import annotations
@@ -9,37 +12,50 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
 
 from ..errors import Cancelled
 from .common import drop
-from .threads import POOL, Job, adopt, current_job
+from .threads import adopt, current_job
 
 
-class _Background:
-    def __init__(self) -> None:
+class _Background(threading.Thread):
+    """A loop and the thread that runs it.
+
+    Args:
+        level: how many loops wait for what runs on this one.
+    """
+
+    def __init__(self, level: int) -> None:
+        super().__init__(name="swarm-async", daemon=True)
+        self.level = level
         self.process = os.getpid()
         self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self._serve, name="swarm-async", daemon=True)
-        self.thread.start()
+        self.start()
 
-    def _serve(self) -> None:
+    def run(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
 
-_lock = threading.Lock()
-_background: _Background | None = None
+_lock = threading.RLock()  # the collector may close a stream, which comes here, at any time
+_backgrounds: dict[int, _Background] = {}
+_level: contextvars.ContextVar[int] = contextvars.ContextVar("swarm_level", default=0)
 
 
-def _running() -> _Background:
-    global _background
+def _free() -> _Background:
+    """The loop on which code may be waited for from here."""
+    level, here = _level.get(), threading.current_thread()
+    if isinstance(here, _Background):  # a callback of the loop, or a task with another context
+        level = max(level, here.level + 1)
     with _lock:
-        if _background is None or _background.process != os.getpid():  # a thread does not survive a fork
-            _background = _Background()
-        return _background
+        found = _backgrounds.get(level)
+        if found is None or found.process != os.getpid():  # a thread does not survive a fork
+            found = _backgrounds[level] = _Background(level)
+        return found
 
 
 def wait_for(awaitable: Awaitable[Any], stoppable: bool = True) -> Any:
@@ -51,14 +67,13 @@ def wait_for(awaitable: Awaitable[Any], stoppable: bool = True) -> Any:
 
     Raises:
         Cancelled: the job was given up.
+        RuntimeError: the interpreter is shutting down, and its daemon threads stand still.
     """
-    background = _running()
-    if threading.current_thread() is background.thread:  # a sync run inside one of its own async tools
-        job = Job(lambda: asyncio.run(_awaited(awaitable)))
-        POOL.submit(job)
-        job.done.wait()
-        return job.result()
-    waiting = _Waiting(awaitable)
+    if sys.is_finalizing():
+        drop(awaitable)
+        raise RuntimeError("the interpreter is shutting down: nothing asynchronous can run any more")
+    background = _free()
+    waiting = _Waiting(awaitable, background.level)
     job = current_job() if stoppable else None
     background.loop.call_soon_threadsafe(waiting.start)
 
@@ -83,9 +98,11 @@ def wait_for(awaitable: Awaitable[Any], stoppable: bool = True) -> Any:
 class _Waiting:
     """An awaitable in the background that a thread waits for."""
 
-    def __init__(self, awaitable: Awaitable[Any]) -> None:
+    def __init__(self, awaitable: Awaitable[Any], level: int) -> None:
         self._awaitable = awaitable
         self._context = contextvars.copy_context()
+        self._context.run(_level.set, level + 1)
+        self._before = self._context.copy()
         self._task: asyncio.Task[tuple[Any, BaseException | None]] | None = None
         self.done = threading.Event()
 
@@ -111,7 +128,7 @@ class _Waiting:
                 raise error
             finally:
                 del error  # a frame that kept its exception would be a reference cycle
-        adopt(self._context)
+        adopt(self._context, self._before)
         return value
 
 
@@ -121,10 +138,6 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
         return await awaitable, None
     except BaseException as error:
         return None, error
-
-
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
 
 
 class SyncIterator(Iterator[Any]):
@@ -140,7 +153,9 @@ class SyncIterator(Iterator[Any]):
             raise StopIteration from None
 
     def close(self) -> None:
-        """Close the source, if it can be closed."""
+        """Close the source, if it can be closed. What is left of it when the interpreter ends goes with the process."""
+        if sys.is_finalizing():
+            return
         close = getattr(self._source, "aclose", None) or getattr(self._source, "close", None)
         if close is not None:
             result = close()

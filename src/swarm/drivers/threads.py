@@ -27,11 +27,12 @@ class Job:
         given_up: whether nobody waits for it any more.
     """
 
-    __slots__ = ("_callback", "_lock", "_stop", "context", "done", "error", "fn", "given_up", "value")
+    __slots__ = ("_before", "_callback", "_lock", "_stop", "context", "done", "error", "fn", "given_up", "value")
 
     def __init__(self, fn: Callable[[], Any]) -> None:
         self.fn = fn
         self.context = contextvars.copy_context()
+        self._before = self.context.copy()
         self.done = threading.Event()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -86,7 +87,7 @@ class Job:
                 raise sayable(error)
             finally:
                 del error  # a frame that kept its exception would be a reference cycle
-        adopt(self.context)
+        adopt(self.context, self._before)
         return self.value
 
 
@@ -105,11 +106,15 @@ def sayable(error: BaseException) -> BaseException:
     return error
 
 
-def adopt(context: contextvars.Context) -> None:
-    """Set in the current context what was changed in a copy of it."""
-    current = contextvars.copy_context()
+def adopt(context: contextvars.Context, before: contextvars.Context) -> None:
+    """Set in the current context what a function changed in a copy of it; what others changed here meanwhile stays.
+
+    Args:
+        context: the copy that the function ran in.
+        before: the copy as it was before.
+    """
     for variable, value in context.items():
-        if current.get(variable, _MISSING) is not value:
+        if before.get(variable, _MISSING) is not value:
             variable.set(value)
 
 
