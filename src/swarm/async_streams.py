@@ -65,7 +65,9 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
             self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
             try:
                 event = await self._events.__anext__()
-            except Exception as error:
+            except Cancelled:  # a policy did not let it pass
+                raise StopAsyncIteration from None
+            except BaseException as error:
                 self._done = response_of(error) or self._done
                 raise
             finally:

@@ -219,9 +219,16 @@ class SchemaWarning(UserWarning):
     """A parameter's type cannot be said in JSON Schema; it is sent as a string and passed on as it comes."""
 
 
-def attach(error: Exception, response: Response) -> None:
-    """Put the response so far on an exception of any kind: as `.response`, or as `.swarm_response` if it has a `.response` of its own."""
-    taken = not isinstance(error, SwarmError) and hasattr(error, "response")
+def attach(error: BaseException, response: Response) -> None:
+    """Put the response so far on an exception of any kind: as `.response`, or as `.swarm_response` if it has a `.response` of its own.
+
+    One that a run inside this run put there is replaced.
+    """
+    taken = (
+        not isinstance(error, SwarmError)
+        and hasattr(error, "response")
+        and not isinstance(getattr(error, "response", None), type(response))
+    )
     with suppress(AttributeError, TypeError):  # an exception may refuse attributes
         setattr(error, "swarm_response" if taken else "response", response)
 

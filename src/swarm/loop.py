@@ -34,6 +34,11 @@ def conversation(run: Run) -> Flow:
         batches.settle(run, error=error)
         attach(error, run.response(limits.reason_of(error.limit) if isinstance(error, LimitExceeded) else "error"))
         raise
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):  # Ctrl-C, an exit, a cancellation of somebody else's
+            batches.settle(run, getattr(error, "partial", None))
+            attach(error, run.response("cancelled"))
+        raise
     if run.options.watched:
         yield from run.tell(Done(run.agent.name, response))
     return response

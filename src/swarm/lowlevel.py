@@ -60,7 +60,7 @@ class LowLevel:
         client, _, request = _drive(request_for(run))
         debug_print(debug, "Getting chat completion for...:", request["messages"])
         call = CallModel(agent, client, request, stream, RunInfo(run))
-        return Chunks(opened(client.stream(call))) if stream else _completion(_drive(ask_model(run, call)))
+        return Chunks(opened(client.stream(call), call)) if stream else _completion(_drive(ask_model(run, call)))
 
     def handle_function_result(self, result: Any, debug: bool) -> Result:
         """What a function's value means, as a Result: a Result as it is, an Agent as a handoff, anything else as text.

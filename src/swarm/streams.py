@@ -48,7 +48,9 @@ class Stream(Iterator[Item], Generic[Item]):
                 except StopIteration as stop:
                     self.response = stop.value or self.response
                     raise StopIteration from None
-                except Exception as error:
+                except Cancelled:  # a policy did not let it pass
+                    raise StopIteration from None
+                except BaseException as error:
                     self.response = response_of(error) or self.response
                     raise
                 item = self._told(event)
@@ -99,7 +101,7 @@ class Stream(Iterator[Item], Generic[Item]):
         self.close()
 
 
-def response_of(error: Exception) -> Response | None:
+def response_of(error: BaseException) -> Response | None:
     """The response that an exception carries, in either of the places where `errors.attach` puts it."""
     for name in ("swarm_response", "response"):
         response = getattr(error, name, None)

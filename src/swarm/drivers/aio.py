@@ -19,7 +19,21 @@ from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Delta, Done, Event, nested
 from ..models.client import blocks, model_for
 from ..run import Signal
-from .common import CLOSING_SECONDS, Limit, RunTime, at_once, broken, close_stream, drop, no_answer, not_closed, outside, timed_out
+from .common import (
+    CLOSING_SECONDS,
+    Limit,
+    Patience,
+    RunTime,
+    at_once,
+    broken,
+    close_stream,
+    drop,
+    iterator_of,
+    no_answer,
+    not_closed,
+    outside,
+    timed_out,
+)
 from .threads import POOL, Job, sayable
 
 
@@ -47,11 +61,13 @@ class AsyncDriver:
         """Drive a flow to its end: yields events; what the flow returns is `result`."""
         answer: Any = None
         failure: BaseException | None = None
+        patience = Patience()
         self.time.begin()
         try:
             while True:
                 failure = self._cancelled(failure)
                 try:
+                    patience.check(flow, failure)
                     effect = flow.send(answer) if failure is None else flow.throw(failure)
                 except StopIteration as stop:
                     self.result = stop.value
@@ -86,6 +102,7 @@ class AsyncDriver:
                                 raise
                             raise explained from error
                         finally:
+                            explained = None
                             await inner.close()
                     else:
                         answer = await self._clock(effect)
@@ -113,10 +130,11 @@ class AsyncDriver:
         return failure
 
     async def _while_closing(self, effect: Any, until: float) -> Any:
-        if type(effect) is Emit:
-            return None
-        if type(effect) is Call and monotonic() < until:
-            return await self._call(effect)
+        if monotonic() < until:
+            if type(effect) is Emit:
+                return None
+            if type(effect) is Call:
+                return await self._call(effect)
         raise Cancelled
 
     async def _clock(self, effect: Any) -> float | None:
@@ -156,7 +174,7 @@ class AsyncDriver:
             model = model_for(effect.client)
             own = getattr(model, "acomplete", None)
             reply = await asked(call, own or model.complete, own is None and blocks(model, model.complete), limit)
-            if type(reply) is Reply:
+            if type(reply) is Reply or not hasattr(reply, "__await__"):
                 return reply
             if effect.context is None and limit is None:
                 return await reply
@@ -214,7 +232,7 @@ class _Stream:
         chunks = await asked(call, own or model.stream, self._blocking, limit)
         if hasattr(chunks, "__await__"):
             chunks = await within(chunks, limit)
-        self._chunks = chunks.__aiter__() if hasattr(chunks, "__aiter__") else iter(chunks)
+        self._chunks = iterator_of(chunks, call)
         if hasattr(self._chunks, "__anext__") and limit is None:
             self._step = self._chunks.__anext__  # no time limit, so a step needs nothing around it
 
@@ -287,9 +305,7 @@ class _Side:
             if event is not None:
                 return event
             self._open -= 1
-            for task in self._tasks:
-                if task.done():
-                    task.result()  # raises what the flow raised, a cancellation too
+            _look_for_failure(self._tasks)
         return None
 
     def result(self) -> list[Any]:
@@ -299,11 +315,24 @@ class _Side:
         return error
 
     async def close(self) -> None:
-        for task in self._tasks:
+        tasks = list(self._tasks)
+        self._tasks.clear()  # a task keeps its exception, which leads back here
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         for flow in self._flows:
             flow.close()
+
+
+def _look_for_failure(tasks: list[asyncio.Task[None]]) -> None:
+    """Raise what the first of the flows that failed raised, a cancellation too."""
+    task = None
+    try:
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        del task  # as above
 
 
 def _cut(error: BaseException) -> Cancelled:
@@ -331,6 +360,8 @@ async def within(awaitable: Awaitable[Any], limit: Limit | None) -> Any:
     except TimeoutError:
         if not scope.expired() and not limit.is_over:
             raise
+    finally:
+        del scope  # it leads to the task, which keeps its exception, which leads back here
     raise limit.error()
 
 

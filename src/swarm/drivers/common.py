@@ -9,14 +9,17 @@ from time import monotonic
 from typing import Any
 
 from ..assembly import Assembler
-from ..effects import Together
-from ..errors import ModelError, ModelTimeout, OutOfTime, RunTimeout, StreamBroken, ToolTimeout
+from ..effects import CallModel, Flow, Together
+from ..errors import Cancelled, InvalidReply, ModelError, ModelTimeout, OutOfTime, RunTimeout, StreamBroken, ToolTimeout
 from ..run import Signal
 
 logger = logging.getLogger("swarm")
 
 CLOSING_SECONDS = 5.0
 """How long a run that is being closed may still call functions to tidy up."""
+
+MOST_REFUSALS = 1000
+"""How often a flow is told that its run is over before it is closed without more ado."""
 
 
 class Limit:
@@ -96,6 +99,37 @@ def outside(error: OutOfTime) -> RunTimeout:
     return shown
 
 
+class Patience:
+    """Counts how often a flow was told that its run is over. A policy that catches everything and asks again would never end it."""
+
+    __slots__ = ("_refusals",)
+
+    def __init__(self) -> None:
+        self._refusals = 0
+
+    def check(self, flow: Flow, failure: BaseException | None) -> None:
+        """Close the flow if it was told too often, and raise what it did not heed.
+
+        Args:
+            flow: the flow.
+            failure: what is about to be thrown into it, or None.
+        """
+        if not isinstance(failure, Cancelled | OutOfTime):
+            return
+        self._refusals += 1
+        if self._refusals <= MOST_REFUSALS:
+            return
+        logger.warning("a run was told %d times to end and went on, so it is closed; a policy must pass on what ends a run", MOST_REFUSALS)
+        try:
+            flow.close()
+        except (Exception, Cancelled):
+            logger.debug("a run could not be closed", exc_info=True)
+        try:
+            raise failure
+        finally:
+            del failure  # a frame that kept its exception would be a reference cycle
+
+
 def timed_out(seconds: float) -> ToolTimeout:
     """A tool's time limit, as the model is told."""
     return ToolTimeout(f"timed out after {seconds:g} s")
@@ -120,6 +154,18 @@ def broken(error: ModelError, assembler: Assembler) -> ModelError:
 def at_once(effect: Together) -> int:
     """How many flows may run at a time; at least one, or none would ever end."""
     return max(1, effect.limit or len(effect.flows))
+
+
+def iterator_of(chunks: Any, call: CallModel) -> Any:
+    """The iterator, sync or async, of what a model's `stream` returned for a call.
+
+    Raises:
+        InvalidReply: it cannot be iterated.
+    """
+    try:
+        return chunks.__aiter__() if hasattr(chunks, "__aiter__") else iter(chunks)
+    except TypeError as error:
+        raise InvalidReply(f"{type(call.client).__name__} answered with {chunks!r}; stream() must return an iterator of chunks") from error
 
 
 def drop(value: Any) -> None:

@@ -18,7 +18,7 @@ from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Delta, Done, Event, nested
 from ..models.client import model_for
 from ..run import Signal
-from .common import CLOSING_SECONDS, Limit, RunTime, at_once, broken, close_stream, no_answer, outside, timed_out
+from .common import CLOSING_SECONDS, Limit, Patience, RunTime, at_once, broken, close_stream, iterator_of, no_answer, outside, timed_out
 from .threads import POOL, Job, current_job, sayable
 
 Events = Generator[Event, None, Any]
@@ -42,12 +42,14 @@ class SyncDriver:
         """Drive a flow to its end: yields events, returns what the flow returns."""
         answer: Any = None
         failure: BaseException | None = None
+        patience = Patience()
         self._time.begin()
         try:
             while True:
                 if isinstance(failure, Cancelled) and self._closing is None:
                     self._closing = monotonic() + CLOSING_SECONDS
                 try:
+                    patience.check(flow, failure)
                     effect = flow.send(answer) if failure is None else flow.throw(failure)
                 except StopIteration as stop:
                     return stop.value
@@ -86,10 +88,11 @@ class SyncDriver:
         return self._closing is None and not self._time.over
 
     def _while_closing(self, effect: Any, until: float) -> Any:
-        if type(effect) is Emit:
-            return None
-        if type(effect) is Call and monotonic() < until:
-            return self._call(effect)
+        if monotonic() < until:
+            if type(effect) is Emit:
+                return None
+            if type(effect) is Call:
+                return self._call(effect)
         raise Cancelled
 
     def _clock(self, effect: Any) -> float | None:
@@ -137,6 +140,7 @@ class SyncDriver:
         started = perf_counter()
         assembler = Assembler(effect.agent.name)
         chunks: Iterator[Any] | None = None
+        failure: ModelError | None = None
         try:
             chunks = self._opened(effect)
             for chunk in chunks:
@@ -146,8 +150,8 @@ class SyncDriver:
                     yield nested(effect.path, event) if effect.path else event
                 if self._signal.cancelled and self._is_ending():
                     raise Cancelled
-        except Cancelled as cut:
-            cut.partial = assembler.partial()
+        except (Cancelled, KeyboardInterrupt) as cut:
+            cut.partial = assembler.partial()  # type: ignore[union-attr]  # a KeyboardInterrupt takes it too
             raise
         except ModelError as error:
             failure = broken(error, assembler)
@@ -155,6 +159,7 @@ class SyncDriver:
                 raise
             raise failure from error
         finally:
+            failure = None  # a frame that kept its exception would be a reference cycle
             close_stream(chunks)
             effect.seconds = perf_counter() - started
         return assembler.reply()
@@ -163,9 +168,9 @@ class SyncDriver:
         stream = model_for(effect.client).stream
         limit = self._time.limit(effect.timeout, no_answer)
         if limit is None:
-            return opened(_in_context(effect, stream))
+            return opened(_in_context(effect, stream), effect)
         call = effect.replace(timeout=limit.left())
-        job = Job(lambda: opened(_in_context(call, stream)))
+        job = Job(lambda: opened(_in_context(call, stream), call))
         try:
             return _Timed(self, self.within(job, limit), limit)
         except BaseException:
@@ -304,14 +309,14 @@ def settled(value: Any, stoppable: bool = True) -> Any:
     return _wait_for(value, stoppable) if hasattr(value, "__await__") else value
 
 
-def opened(chunks: Any) -> Iterator[Any]:
-    """What a model's `stream` returned, sync or async, to be read from sync code."""
-    chunks = settled(chunks)
-    if hasattr(chunks, "__anext__") or hasattr(chunks, "__aiter__"):
-        from .background import SyncIterator
+def opened(chunks: Any, call: CallModel) -> Iterator[Any]:
+    """What a model's `stream` returned for a call, sync or async, to be read from sync code."""
+    steps = iterator_of(settled(chunks), call)
+    if not hasattr(steps, "__anext__"):
+        return steps
+    from .background import SyncIterator
 
-        return SyncIterator(chunks.__aiter__())
-    return iter(chunks)
+    return SyncIterator(steps)
 
 
 def _wait_for(awaitable: Any, stoppable: bool) -> Any:
