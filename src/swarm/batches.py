@@ -105,10 +105,10 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
     run.approvals = None
     run.nested.clear()
     outcomes = answer(run, planned)
+    if run.options.raise_errors:
+        _raise_first(outcomes)
     handed, stopped = None, None
     for position, outcome in enumerate(outcomes):
-        if outcome.error is not None and run.options.raise_errors:
-            raise outcome.error
         if outcome.agent is not None:
             handed = position
         if outcome.stop:
@@ -124,6 +124,17 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
     if run.limit is not None:
         return f"limit:{run.limit[0]}"
     return _in_circles(run, planned, outcomes, switched)
+
+
+def _raise_first(outcomes: list[Outcome]) -> None:
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    for outcome in outcomes:
+        outcome.error = None  # an error leads to the frame that made its outcome, which must not lead back
+    if errors:
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()
 
 
 def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], position: int) -> bool:
@@ -178,6 +189,7 @@ def settle(run: Run, partial: Message | None = None, error: Exception | None = N
     outcomes = answer(run, planned)
     for outcome in outcomes:
         merge(run, outcome)
+        outcome.error = None  # as in _raise_first
     handed = [position for position, outcome in enumerate(outcomes) if outcome.agent is not None]
     if handed and outcomes[handed[-1]].agent is not run.agent:
         take_over(run, planned, outcomes, handed[-1])
