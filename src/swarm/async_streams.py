@@ -112,8 +112,10 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
             await self._events.aclose()
         except (StopAsyncIteration, Cancelled):
             pass  # it was over already
-        except Exception as error:
+        except BaseException as error:
             self._done = response_of(error) or self._done
+            if not isinstance(error, Exception):
+                raise
             logger.debug("closing a stream failed", exc_info=True)
 
     def close(self) -> None:

@@ -84,8 +84,10 @@ class Stream(Iterator[Item], Generic[Item]):
             self.response = stop.value or self.response
         except Cancelled:
             pass  # it was over already
-        except Exception as error:
+        except BaseException as error:
             self.response = response_of(error) or self.response
+            if not isinstance(error, Exception):
+                raise
             logger.debug("closing a stream failed", exc_info=True)
 
     def cancel(self, after_turn: bool = False) -> None:

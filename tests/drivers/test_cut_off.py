@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -122,6 +122,32 @@ def test_a_foreign_cancellation_leaves_the_response(cut: Any, raised: type[BaseE
         return stream.response
 
     check(asyncio.run(main()), ["first", CUT, CUT if parallel else NOT_EXECUTED])
+
+
+def test_a_cancellation_of_a_close_leaves_the_response() -> None:
+    """D49"""
+
+    async def main() -> Response | None:
+        closing = asyncio.Event()
+
+        class Holds(ScriptedModel):
+            async def astream(self, call: CallModel) -> AsyncIterator[Any]:
+                try:
+                    yield {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "one "}}]}
+                    yield {"choices": [{"index": 0, "delta": {"content": "two"}}]}
+                finally:
+                    closing.set()
+                    await asyncio.Event().wait()
+
+        stream = AsyncSwarm(Holds(["never"])).stream(Agent(), "go")
+        while not isinstance(await anext(stream), Delta):
+            pass
+        with pytest.raises(asyncio.CancelledError):
+            await cut_by_cancel(stream.aclose, closing)
+        return stream.response
+
+    response = asyncio.run(main())
+    check(response, [])
 
 
 class Stubborn:

@@ -67,8 +67,7 @@ class AsyncDriver:
             while True:
                 failure = self._cancelled(failure)
                 try:
-                    patience.check(flow, failure)
-                    effect = flow.send(answer) if failure is None else flow.throw(failure)
+                    effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, failure))
                 except StopIteration as stop:
                     self.result = stop.value
                     return

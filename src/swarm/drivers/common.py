@@ -107,18 +107,11 @@ class Patience:
     def __init__(self) -> None:
         self._refusals = 0
 
-    def check(self, flow: Flow, failure: BaseException | None) -> None:
-        """Close the flow if it was told too often, and raise what it did not heed.
-
-        Args:
-            flow: the flow.
-            failure: what is about to be thrown into it, or None.
-        """
-        if not isinstance(failure, Cancelled | OutOfTime):
-            return
-        self._refusals += 1
+    def told(self, flow: Flow, failure: BaseException) -> BaseException:
+        """What is to be thrown into a flow, as it is. If the flow was told too often, it is closed, and what it did not heed is raised."""
+        self._refusals += isinstance(failure, Cancelled | OutOfTime)
         if self._refusals <= MOST_REFUSALS:
-            return
+            return failure
         logger.warning("a run was told %d times to end and went on, so it is closed; a policy must pass on what ends a run", MOST_REFUSALS)
         try:
             flow.close()

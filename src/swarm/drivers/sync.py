@@ -49,8 +49,7 @@ class SyncDriver:
                 if isinstance(failure, Cancelled) and self._closing is None:
                     self._closing = monotonic() + CLOSING_SECONDS
                 try:
-                    patience.check(flow, failure)
-                    effect = flow.send(answer) if failure is None else flow.throw(failure)
+                    effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, failure))
                 except StopIteration as stop:
                     return stop.value
                 except OutOfTime as error:
