@@ -133,7 +133,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
 
     def _interrupt(self) -> None:
         if self._reader is not None and not self._is_interrupted:  # a second cancellation would look like one of somebody else
-            self._is_interrupted = True
+            self._is_interrupted = self._driver.interrupted = True
             self._reader.cancel()
 
     async def __aenter__(self) -> AsyncStream[Item]:

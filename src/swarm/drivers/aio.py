@@ -47,12 +47,14 @@ class AsyncDriver:
     Attributes:
         signal: as given.
         time: the run's time limit.
+        interrupted: whether the holder cancelled the task that reads the run, besides giving the signal.
         result: what the flow returned, once it has.
     """
 
     def __init__(self, signal: Signal, timeout: float | None = None) -> None:
         self.signal = signal
         self.time = RunTime(signal, timeout)
+        self.interrupted = False
         self._is_beside = False
         self._closing: float | None = None
         self.result: Any = None
@@ -119,7 +121,8 @@ class AsyncDriver:
 
     def _cancelled(self, failure: BaseException | None) -> BaseException | None:
         """Turn a cancellation that the holder of the run asked for into Cancelled; leave one of anybody else alone."""
-        if self.signal.cancelled and self.is_ending() and isinstance(failure, asyncio.CancelledError):
+        ours = self.interrupted or self._is_beside
+        if ours and self.signal.cancelled and self.is_ending() and isinstance(failure, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is not None and task.uncancel() > 0:
                 return failure
