@@ -13,7 +13,7 @@ help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.demo  ## talk to the airline example, offline, without a key (or pipe lines into it)
-	@$(BIN)/swarm demo airline
+	@$(BIN)/swarm demo airline --offline
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not nightly"

@@ -60,3 +60,17 @@ def test_the_translation_shows_the_same_code_and_tables() -> None:
     assert code(CHINESE) == code(ENGLISH)
     for english, chinese in zip(sections(ENGLISH), sections(CHINESE), strict=True):
         assert english.count("\n|") == chinese.count("\n|"), english.splitlines()[0]
+
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+GUIDE = list(zip(re.findall(r"```python\n(.*?)```", CONTRIBUTING, re.DOTALL), ["Hello\n", "hi\n"], strict=True))
+
+
+@pytest.mark.parametrize(("program", "output"), GUIDE)
+def test_a_program_of_the_contributors_guide_runs(program: str, output: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    run = subprocess.run([sys.executable, "-W", "error", "program.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == (output, "")

@@ -63,7 +63,7 @@ class EventParser:
                 if data and self._failed:
                     self.error = data
                     break
-                if data:
+                if data and data.strip(b"\n"):  # several empty lines of data say as little as one
                     events.append(data)
                 data = None
                 self._failed = False
