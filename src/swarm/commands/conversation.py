@@ -98,14 +98,15 @@ class Conversation:
 
     def _listen(self, messages: list[dict[str, Any]], approvals: dict[str, Any] | None, show: Show) -> Response | None:
         stream = self._swarm.stream(self.agent, messages, self.context, approvals=approvals, **self._options)
-        with suppress(Cancelled), stream, _ctrl_c_cancels():
+        with suppress(Cancelled), stream, _ctrl_c_cancels() as shielded:
+            shown = shielded(show)
             for event in stream:
-                show(event)
+                shown(event)
         return stream.response
 
     def _resume(self, paused: Response, approvals: dict[str, Any], show: Show) -> Response | None:
-        swarm = Swarm(self._client, on_event=show)  # a resumed run is no stream, so it is watched
-        with suppress(Cancelled), _ctrl_c_cancels():
+        with suppress(Cancelled), _ctrl_c_cancels() as shielded:
+            swarm = Swarm(self._client, on_event=shielded(show))  # a resumed run is no stream, so it is watched
             return swarm.resume(paused.state(), approvals, paused.context_variables, **self._options)
         return None
 
@@ -159,14 +160,35 @@ class Conversation:
 
 
 @contextmanager
-def _ctrl_c_cancels() -> Generator[None]:
-    """While a run goes on, Ctrl-C is thrown into it as its own way to end, so that the part of a reply that has arrived is kept."""
+def _ctrl_c_cancels() -> Generator[Callable[[Show], Show]]:
+    """While a run goes on, Ctrl-C is thrown into it as its own way to end, so that the part of a reply that has arrived is kept.
+
+    Gives a wrapper for what shows events: a Ctrl-C waits until it is done, since a terminal that is cut off in the middle of a line
+    may stay silent.
+    """
+    showing = asked = False
 
     def cancel(number: int, frame: Any) -> None:
-        raise Cancelled
+        nonlocal asked
+        asked = True
+        if not showing:
+            raise Cancelled
+
+    def shielded(show: Show) -> Show:
+        def shown(event: Event) -> None:
+            nonlocal showing
+            showing = True
+            try:
+                show(event)
+            finally:
+                showing = False
+            if asked:
+                raise Cancelled
+
+        return shown
 
     before = signal.signal(signal.SIGINT, cancel)
     try:
-        yield
+        yield shielded
     finally:
         signal.signal(signal.SIGINT, before)
