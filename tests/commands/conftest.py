@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import time
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -104,6 +105,8 @@ class Commands:
                 piece = _read(screen)
                 assert piece, f"{awaited!r} never came:\n{shown}"
                 shown += piece
+            if keys == "\x03":
+                time.sleep(0.3)  # readline loses a Ctrl-C that comes between its prompt and its wait for a key
             os.write(screen, keys.encode())
         while piece := _read(screen):
             shown += piece
