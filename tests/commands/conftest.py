@@ -7,8 +7,8 @@ import pty
 import select
 import subprocess
 import sys
-import time
 import textwrap
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
