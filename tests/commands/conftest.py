@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import textwrap
@@ -96,6 +97,7 @@ class Commands:
         """
         process, screen = pty.fork()
         if process == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may ignore Ctrl-C
             os.chdir(self.folder)
             os.execve(sys.executable, [sys.executable, "-m", "swarm", *arguments], self.environment())
         shown = ""
