@@ -8,6 +8,7 @@ says no for the official async client.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from functools import lru_cache
 from inspect import isasyncgenfunction, iscoroutinefunction, unwrap
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -69,7 +70,12 @@ def blocks(model: Any, fn: Any) -> bool:
     A model may say so by an attribute `blocking`; else it is told by whether the method is a coroutine or async generator function.
     """
     own = getattr(model, "blocking", None)
-    return own if isinstance(own, bool) else not (iscoroutinefunction(fn) or isasyncgenfunction(fn))
+    return own if isinstance(own, bool) else _blocks(getattr(fn, "__func__", fn))
+
+
+@lru_cache(maxsize=256)
+def _blocks(function: Any) -> bool:
+    return not (iscoroutinefunction(function) or isasyncgenfunction(function))
 
 
 class ForeignClient:
