@@ -67,7 +67,8 @@ class AsyncDriver:
         self.time.begin()
         try:
             while True:
-                failure = self._cancelled(failure)
+                if failure is not None:
+                    failure = self._cancelled(failure)
                 try:
                     effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, failure))
                 except StopIteration as stop:
@@ -119,7 +120,7 @@ class AsyncDriver:
         """Whether the holder of a run that says `cancelled` wants it to end now; not so if it is closing, or only its time is over."""
         return self._closing is None and not self.time.over
 
-    def _cancelled(self, failure: BaseException | None) -> BaseException | None:
+    def _cancelled(self, failure: BaseException) -> BaseException:
         """Turn a cancellation that the holder of the run asked for into Cancelled; leave one of anybody else alone."""
         ours = self.interrupted or self._is_beside
         if ours and self.signal.cancelled and self.is_ending() and isinstance(failure, asyncio.CancelledError):
