@@ -314,7 +314,6 @@ def test_many_runs_in_threads_and_in_one_loop() -> None:
     assert asyncio.run(main()) == [f"pong {n}" for n in range(50)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_async_functions_after_a_fork() -> None:
     """D51"""
     code = """
