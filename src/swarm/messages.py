@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .effects import Message, Reply
-from .errors import InvalidReply, ModelError, status_error
+from .errors import InvalidReply, ModelError, ServerError, status_error
 from .history import is_dict as is_dict
 from .history import json_text, normal_call
 from .history import open_calls as open_calls
@@ -31,6 +31,8 @@ _STANDARD = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", 
 _REPLACED = ("function_call", "tool_name")
 _NULL_IF_EMPTY = ("annotations", "refusal")
 _NO_TEXT = "(empty)"
+# Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek.
+_FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource"))
 # What providers write into an error body's type or code where the HTTP status is missing, and the status it stands for.
 _STATUS_OF = {
     "authentication_error": 401,
@@ -112,8 +114,9 @@ def read_reply(raw: Any) -> Reply:
     """
     choice = first_choice(raw)
     message: Any = choice.get("message") if choice else None
-    if choice is not None and choice.get("error"):
-        raise body_error(choice)
+    failure = choice_error(choice or {})
+    if failure is not None:
+        raise failure
     if choice is None or not is_dict(message):
         raise body_error(raw)
     calls, content = message.get("tool_calls"), message.get("content")
@@ -131,6 +134,18 @@ def first_choice(raw: Any) -> dict[str, Any] | None:
     for choice in cast("list[Any]", choices) if isinstance(choices, list) else ():
         if is_dict(choice) and not choice.get("index"):
             return choice
+    return None
+
+
+def choice_error(choice: Mapping[str, Any]) -> ModelError | None:
+    """The error that a choice tells of, by an error of its own or by how it ended; None for an answer."""
+    if choice.get("error"):
+        return body_error(choice)
+    reason = choice.get("finish_reason")
+    if isinstance(reason, str) and reason in _FAILED:
+        native = choice.get("native_finish_reason")
+        why = f", {native}" if isinstance(native, str) and native != reason else ""
+        return ServerError(f"the provider broke the answer off and gave no error (finish_reason: {reason}{why})", body=choice)
     return None
 
 
