@@ -295,13 +295,14 @@ class Run:
         route = self.routes.get(id(client))
         if route is None:
             own = getattr(client, "profile", None)
-            override = self.options.profile or (own if isinstance(own, Profile | str) else None)
+            given = self.options.profile if agent.client is None or client is self.options.client else None
+            override = given or (own if isinstance(own, Profile | str) else None)
             model = self.options.overrides.get("model") or model_for(client)
             base_url = base_url_of(client)
             self.known[id(model)] = base_url or id(client)
             route = self.routes[id(client)] = (model, base_url, override, client)
         model, base_url, override, _ = route
-        return model, self.known[id(model)], choose(base_url, self.model_of(agent), override)
+        return model, self.known[id(model)], choose(base_url, self.model_of(agent), agent.profile or override)
 
     def model_of(self, agent: Agent) -> str:
         """The model's name for the request."""
