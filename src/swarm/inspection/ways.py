@@ -23,13 +23,17 @@ def unreachable_agent(subject: Subject) -> Iterator[Finding]:
 
 
 def no_way_back(subject: Subject) -> Iterator[Finding]:
-    """An agent that took over and from which no handoff leads back to where a conversation began."""
+    """An agent that took over and from which no handoff leads back to where a conversation began.
+
+    Two agents of which the second has no tools are taken as meant: a change of voice, such as another language.
+    """
     graph = subject.graph
     active = graph.after(graph.starts, ["hands over"])
     for agent in graph.agents:
         reached = graph.after([agent], ["hands over"])
         lost = any(edge.target is None for other in reached for edge in graph.members[other].edges)
-        if agent in active and not lost and reached.isdisjoint(graph.starts):
+        voice = len(graph.members) == 2 and not graph.members[agent].tools
+        if agent in active and not lost and not voice and reached.isdisjoint(graph.starts):
             starts = _listed([graph.label(start) for start in graph.starts], "or")
             text = f"no handoff leads back to {starts}, so that a user with another question is stuck here; give it one"
             yield Finding("no-way-back", "warning", graph.label(agent), text)
