@@ -301,7 +301,29 @@ def from_the_context(context_variables: dict[str, Any]) -> Result:
     return Result(agent=context_variables["next"])
 
 
-@pytest.mark.parametrize("function", [says_an_agent, says_it_as_text, makes_one, copies_one, from_the_context])
+class Trap:
+    """Whatever is looked up in it is code."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Called
+
+    def __getitem__(self, key: str) -> Any:
+        raise Called
+
+    def __iter__(self) -> Any:
+        raise Called
+
+
+trap = Trap()
+
+
+def from_a_trap(kind: str) -> Agent:
+    if kind == "item":
+        return trap[kind]
+    return next(agent for agent in trap) if kind else trap.agent
+
+
+@pytest.mark.parametrize("function", [says_an_agent, says_it_as_text, makes_one, copies_one, from_the_context, from_a_trap])
 def test_what_only_a_run_knows_is_dynamic(function: Any) -> None:
     """D36"""
     assert targets(function) == [None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -349,14 +350,15 @@ def test_a_tool_that_was_sent_before_is_warned_of_again(recwarn: pytest.Warnings
     assert rules == ["schema"]
 
 
-def test_a_report_as_json() -> None:
+def test_a_report_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
     shop = Shop()
     no_description(shop)
     report = shop.checked().as_dict()
     (finding,) = report.pop("findings")
     assert report == {"version": 1, "agents": ["Triage", "Sales", "Refunds"], "unread": []}
-    where = finding.pop("where")
-    assert where.startswith(__file__.rpartition("/")[2]) or f"{__file__}:" in where
+    line = lambda_of_no_words.__code__.co_firstlineno
+    assert f"{Path.cwd()}/{finding.pop('where')}" == f"{__file__}:{line}"
     assert finding == {
         "rule": "no-description",
         "severity": "warning",

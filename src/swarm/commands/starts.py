@@ -69,7 +69,7 @@ def _called(place: str, function: Any) -> Any:
         raise Failure(f"{place} is no plain function; name an agent, or a function that returns one", 2)
     try:
         return function()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Failure(f"{place}() failed: {describe(error)}") from error
 
 

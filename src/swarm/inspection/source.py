@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import types
 from collections.abc import Iterator
 from typing import Any, TypeAlias, cast
@@ -94,11 +95,15 @@ def returned(node: FunctionNode) -> list[ast.expr]:
 
 
 def where(function: Any) -> str | None:
-    """`file.py:12` for a function, also inside a partial, a method, a wrapper or a tool; None if it has no file."""
+    """`file.py:12` for a function, also inside a partial, a method, a wrapper or a tool; None if it has no file.
+
+    A file below the current directory is named from there.
+    """
     for _ in range(20):
         code = getattr(function, "__code__", None)
         if isinstance(code, types.CodeType):
-            return f"{code.co_filename}:{code.co_firstlineno}"
+            file = code.co_filename.removeprefix(os.path.join(os.getcwd(), ""))
+            return f"{file}:{code.co_firstlineno}"
         inner: Any = None
         for attribute in ("fn", "func", "__func__", "__wrapped__"):
             inner = inner or cast("Any", getattr(function, attribute, None))
