@@ -202,6 +202,20 @@ def test_a_forced_handoff(drive: Drive) -> None:
     assert [request.get("tool_choice") for request in drive.requests] == [choice, "required", None]
 
 
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "search"}}])
+def test_a_choice_is_forced_once_for_each_agent(drive: Drive, choice: Any) -> None:
+    """H13, D7: coming back does not force it again, nor does a resumed run; "auto" and "none" are no force."""
+    a, b = Agent(name="A", functions=[search], tool_choice=choice), Agent(name="B", functions=[search], tool_choice="none")
+    a.handoffs, b.handoffs = [b], [a]
+    first = drive(a, HI, [call("transfer_to_b"), call("transfer_to_a"), call("search"), "ok"])
+    assert [request.get("tool_choice") for request in drive.requests] == [choice, "none", None, None]
+    assert a.tool_choice == choice
+    drive(a, HI, ["ok"])
+    assert drive.requests[0]["tool_choice"] == choice, "another run forces it anew"
+    drive.resume(load_state(json.dumps(first.state()), agents=[a, b]), ["ok"])
+    assert "tool_choice" not in drive.requests[0]
+
+
 def test_a_new_agent_that_calls_an_old_agents_tool(drive: Drive) -> None:
     """H14"""
     b = Agent(name="B", handoffs=[Agent(name="C")])

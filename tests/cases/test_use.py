@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,37 @@ def test_nothing_is_shown_of_what_tools_get(
         drive(Agent(functions=[login]), HI, [call("login", {"api_key": "sk-1"}), "ok"])
     assert capfd.readouterr() == ("", "")
     assert [record for record in caplog.records if record.name.startswith("swarm")] == []
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("login", '{"api_key": "sk-1"'),
+        call("login", {"api_key": "sk-1", "other": "sk-1"}),
+        call("logout", {"api_key": "sk-1"}),
+        call("refuse", {"api_key": "sk-1"}),
+        call("slow", {"api_key": "sk-1"}),
+    ],
+)
+def test_nor_of_what_fails(
+    drive: Drive, made: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
+) -> None:
+    """U01, T10: broken, unknown, refused or late: the model is told, the terminal and the log are not."""
+
+    def refuse(api_key: str) -> str:
+        raise PermissionError(f"{api_key} is not allowed")
+
+    async def wait(api_key: str) -> str:
+        await asyncio.sleep(60)
+        return api_key
+
+    agent = Agent(functions=[login, refuse, tool(wait, name="slow", timeout=0.01)])
+    with caplog.at_level(logging.INFO):
+        response = drive(agent, HI, [made, "ok"])
+    assert tool_texts(response)[0].startswith("Error: ")
+    assert capfd.readouterr() == ("", "")
+    assert "sk-1" not in caplog.text
     assert not recwarn.list
 
 
@@ -177,6 +209,15 @@ def test_which_model_is_used(drive: Drive) -> None:
     assert [request["model"] for request in drive.requests] == ["gpt-4o", "model-b"]
     drive(Agent(handoffs=[b]), HI, [call("transfer_to_b"), "ok"], model_override="mine")
     assert [request["model"] for request in drive.requests] == ["mine", "mine"]
+
+
+def test_the_readme_says_first_what_to_install() -> None:
+    """P19: before anything else, since the name of the import belongs to another project."""
+    text = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+    first = text.split("```")[0]
+    assert "`openswarm`" in first
+    assert "unrelated" in first
+    assert first.index("openswarm") < first.index("swarm` on the package index")
 
 
 @pytest.mark.parametrize("name", ["", "   ", "\n"])
