@@ -115,9 +115,9 @@ def perform(run: Run, effect: CallTool | Planned) -> Flow:
     while True:
         arguments = own(effect.arguments)
         if tool.context_parameter:
-            arguments["context_variables"] = run.context
+            arguments = {**arguments, "context_variables": run.context}
         if tool.run_parameter:
-            arguments[tool.run_parameter] = RunInfo(run, effect.id)
+            arguments = {**arguments, tool.run_parameter: RunInfo(run, effect.id)}
         call = Call(tool.fn, (), arguments, not (tool.inline or tool.is_async), tool.timeout, effect.context)
         try:
             return (yield call)

@@ -69,7 +69,8 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
         raw: the message as the provider sent it; neither changed nor shared at any depth that a run looks at.
         sender: name of the agent that spoke.
     """
-    calls = [_own_call(call) for call in raw.get("tool_calls") or ()]
+    given: Any = raw.get("tool_calls")
+    calls: list[Message] | None = list(map(_own_call, given)) if given else None
     if not calls and raw.get("function_call"):
         calls = [_own_call({"function": raw["function_call"]})]
     content: Any = raw.get("content")
@@ -77,7 +78,7 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
         content = None if calls or raw.get("refusal") else ""
     elif isinstance(content, str) and not content.isascii():
         content = _whole(content)
-    message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls or None}
+    message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls}
     for key, value in raw.items():
         if key not in message and value is not None and key not in _REPLACED and (value or key not in _NULL_IF_EMPTY):
             message[key] = value
@@ -93,11 +94,11 @@ def _whole(text: str) -> str:
     return text
 
 
-def _own_call(call: Mapping[str, Any]) -> Message:
-    copy = dict(normal_call(call))
+def _own_call(call: Message) -> Message:
+    copy = {**normal_call(call)}
     copy.pop("index", None)
     if "function" in copy:
-        copy["function"] = dict(copy["function"])
+        copy["function"] = {**copy["function"]}
     return copy
 
 
@@ -178,11 +179,13 @@ class WireHistory:
         profile: what the provider wants.
     """
 
-    __slots__ = ("_profile", "_sent")
+    __slots__ = ("_any_id", "_as_it_is", "_profile", "_sent")
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._sent: list[Message] = []
+        self._any_id = profile.id_pattern is None
+        self._as_it_is = self._any_id and not profile.strip and profile.empty_content == "null"
 
     @property
     def count(self) -> int:
@@ -197,8 +200,7 @@ class WireHistory:
             own: whether they may carry fields that are private to this provider; False for the messages of another one.
         """
         profile, put = self._profile, self._sent.append
-        any_id = profile.id_pattern is None
-        plain = any_id and own and not profile.strip and profile.empty_content == "null"
+        any_id, plain = self._any_id, own and self._as_it_is
         for message in messages:
             role, content, size = message["role"], message.get("content"), len(message)
             # The forms that nearly all messages of a run have; everything else takes the long way.

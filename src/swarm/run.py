@@ -120,6 +120,27 @@ class Options:
         self.watched = watched
 
 
+class Route:
+    """Where requests go.
+
+    Attributes:
+        client: as the user gave it; model: the same as the drivers ask it.
+        name: the model's name for the request.
+        provider: what tells one provider from another, for fields that are private to it.
+        profile: how it wants messages; wire: the history in that form, as far as it was sent, shared by the routes to one provider.
+    """
+
+    __slots__ = ("client", "model", "name", "profile", "provider", "wire")
+
+    def __init__(self, client: Any, model: Any, name: str, provider: Any, profile: Profile, wire: WireHistory) -> None:
+        self.client = client
+        self.model = model
+        self.name = name
+        self.provider = provider
+        self.profile = profile
+        self.wire = wire
+
+
 class Run:
     """One run.
 
@@ -147,7 +168,7 @@ class Run:
         arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
-        routes, wires: models and wire forms, made once.
+        routes: where requests go, by the id() of a client and the model's name.
         memory: what policies keep for this run.
     """
 
@@ -188,7 +209,6 @@ class Run:
         "started",
         "turn",
         "usage",
-        "wires",
     )
 
     def __init__(
@@ -236,8 +256,7 @@ class Run:
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None
         self.known: dict[int, Any] = {}
-        self.routes: dict[int, tuple[Any, str | None, Any, Any]] = {}
-        self.wires: dict[tuple[Any, ...], WireHistory] = {}
+        self.routes: dict[tuple[int, str], Route] = {}
 
     @property
     def id(self) -> str:
@@ -287,21 +306,24 @@ class Run:
         """The same for instructions, which see missing context variables as ""."""
         return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
 
-    def route_of(self, agent: Agent) -> tuple[Any, Any, Profile]:
-        """The model that serves an agent, which provider that is, and the form in which it wants messages."""
-        client = agent.client if agent.client is not None else self.options.client
+    def route_of(self, agent: Agent) -> Route:
+        """Where the requests of an agent go."""
+        client, name = agent.client if agent.client is not None else self.options.client, self.model_of(agent)
         if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
-        route = self.routes.get(id(client))
-        if route is None:
-            own = getattr(client, "profile", None)
-            override = self.options.profile or (own if isinstance(own, Profile | str) else None)
-            model = self.options.overrides.get("model") or model_for(client)
-            base_url = base_url_of(client)
-            self.known[id(model)] = base_url or id(client)
-            route = self.routes[id(client)] = (model, base_url, override, client)
-        model, base_url, override, _ = route
-        return model, self.known[id(model)], choose(base_url, self.model_of(agent), override)
+        return self.routes.get((id(client), name)) or self._new_route(client, name)
+
+    def _new_route(self, client: Any, name: str) -> Route:
+        known = next((route for route in self.routes.values() if route.client is client), None)
+        own = getattr(client, "profile", None)
+        override = self.options.profile or (own if isinstance(own, Profile | str) else None)
+        model = known.model if known else self.options.overrides.get("model") or model_for(client)
+        base_url = base_url_of(client)
+        provider = self.known[id(model)] = base_url or id(client)
+        profile = choose(base_url, name, override)
+        same = (route.wire for route in self.routes.values() if route.provider == provider and route.profile is profile)
+        route = self.routes[id(client), name] = Route(client, model, name, provider, profile, next(same, None) or WireHistory(profile))
+        return route
 
     def model_of(self, agent: Agent) -> str:
         """The model's name for the request."""
@@ -313,7 +335,7 @@ class Run:
 
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        usage, sent, agent = self.usage, reply.usage, effect.agent
+        usage, sent, name = self.usage, reply.usage, effect.agent.name
         self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
         self.providers.add(self.asked)
         self.counts.model_calls += 1
@@ -330,14 +352,16 @@ class Run:
             inputs = outputs = 0
         usage.input_tokens += inputs
         usage.output_tokens += outputs
-        share = usage.by_agent.setdefault(agent.name, {"input_tokens": 0, "output_tokens": 0, "calls": 0})
+        share = usage.by_agent.get(name)
+        if share is None:
+            share = usage.by_agent[name] = {"input_tokens": 0, "output_tokens": 0, "calls": 0}
         share["input_tokens"] += inputs
         share["output_tokens"] += outputs
         share["calls"] += 1
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""
-        self.wires.clear()  # a Response keeps its run; what requests were made from is not needed any more
+        self.routes.clear()  # a Response keeps its run; what requests were made from is not needed any more
         new = self.history[self.new_from :]
         response = Response(
             messages=[message for message in new if message.get("tool_call_id") not in self.given] if self.given else new,

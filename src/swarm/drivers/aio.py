@@ -67,10 +67,8 @@ class AsyncDriver:
         self.time.begin()
         try:
             while True:
-                if failure is not None:
-                    failure = self._cancelled(failure)
                 try:
-                    effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, failure))
+                    effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, self._cancelled(failure)))
                 except StopIteration as stop:
                     self.result = stop.value
                     return
@@ -151,39 +149,46 @@ class AsyncDriver:
     async def _call(self, effect: Call) -> Any:
         started = perf_counter()
         try:
-            limit = self.time.limit(effect.timeout, timed_out)
-            run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
-            if effect.worker or effect.timeout is not None:
-                value = await hop(lambda: run(*effect.args, **effect.kwargs), limit, drop)
-            else:
-                if limit is not None:
-                    limit.left()
-                value = run(*effect.args, **effect.kwargs)
-            if type(value) is str or not hasattr(value, "__await__"):
-                return value
-            if effect.context is None and limit is None:
-                return await value
-            return await within(_with_context(value, effect.context), limit)
+            if effect.worker or effect.timeout is not None or effect.context is not None or self.time.until is not None:
+                return await self._call_apart(effect)
+            value = effect.fn(*effect.args, **effect.kwargs)
+            return value if type(value) is str or not hasattr(value, "__await__") else await value
         except (StopIteration, StopAsyncIteration) as error:
             raise sayable(error) from None
         finally:
             effect.seconds = perf_counter() - started
 
+    async def _call_apart(self, effect: Call) -> Any:
+        """A call that leaves the loop, has a time limit, or runs in a context of its own."""
+        limit = self.time.limit(effect.timeout, timed_out)
+        run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
+        if effect.worker or effect.timeout is not None:
+            value = await hop(lambda: run(*effect.args, **effect.kwargs), limit, drop)
+        else:
+            if limit is not None:
+                limit.left()
+            value = run(*effect.args, **effect.kwargs)
+        return await within(_with_context(value, effect.context), limit) if hasattr(value, "__await__") else value
+
     async def _complete(self, effect: CallModel) -> Reply:
         started = perf_counter()
         try:
-            limit = self.time.limit(effect.timeout, no_answer)
-            call = effect if limit is None else effect.replace(timeout=limit.left())
             model = model_for(effect.client)
             own = getattr(model, "acomplete", None)
-            reply = await asked(call, own or model.complete, own is None and blocks(model, model.complete), limit)
-            if type(reply) is Reply or not hasattr(reply, "__await__"):
-                return reply
-            if effect.context is None and limit is None:
-                return await reply
-            return await within(_with_context(reply, effect.context), limit)
+            blocking = own is None and blocks(model, model.complete)
+            if blocking or effect.timeout is not None or effect.context is not None or self.time.until is not None:
+                return await self._complete_apart(effect, own or model.complete, blocking)
+            reply = (own or model.complete)(effect)
+            return reply if type(reply) is Reply or not hasattr(reply, "__await__") else await reply
         finally:
             effect.seconds = perf_counter() - started
+
+    async def _complete_apart(self, effect: CallModel, fn: Callable[[CallModel], Any], blocking: bool) -> Reply:
+        """A model call that leaves the loop, has a time limit, or runs in a context of its own."""
+        limit = self.time.limit(effect.timeout, no_answer)
+        call = effect if limit is None else effect.replace(timeout=limit.left())
+        reply = await asked(call, fn, blocking, limit)
+        return await within(_with_context(reply, effect.context), limit) if hasattr(reply, "__await__") else reply
 
     def beside(self) -> AsyncDriver:
         """A driver for a flow beside this one, with the same signal and time limit."""
