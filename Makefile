@@ -16,14 +16,15 @@ demo: $(VENV)/.demo  ## talk to the airline example, offline, without a key (or 
 	@$(BIN)/swarm demo airline --offline
 
 test: $(VENV)/.dev  ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not nightly"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not check and not nightly"
 
-check: $(VENV)/.dev  ## formatting, lint, types, import rules, budgets
+check: $(VENV)/.dev  ## formatting, lint, types, import rules, budgets, and the longer tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -q tests/test_house.py
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m check
 
 bench: $(VENV)/.dev  ## what a turn, an import and a run over HTTP cost
 	$(BIN)/python -m benchmarks.turn_cost

@@ -15,10 +15,12 @@ from pydantic_core import from_json
 from .effects import Message, Reply
 from .errors import InvalidReply
 from .history import is_dict, json_text
-from .messages import body_error, first_choice, text_of
+from .messages import body_error, choice_error, first_choice, text_of
 
 # String fields that come in pieces; any other string is whole each time it comes.
-_IN_PIECES = ("content", "data", "refusal", "summary", "text", "transcript")
+_IN_PIECES = ("content", "data", "input", "refusal", "summary", "text", "transcript")
+# List items without a number that go on in the next delta.
+_GO_ON = ("reasoning.summary", "reasoning.text", "text", "thinking")
 _LEGACY_INDEX = -1
 
 
@@ -108,8 +110,9 @@ class Assembler:
         self._note(chunk, choice or {})
         if choice is None:
             return None
-        if choice.get("error"):
-            raise body_error(choice)
+        failure = choice_error(choice)
+        if failure is not None:
+            raise failure
         shown: Message = {}
         delta, message = choice.get("delta"), choice.get("message")
         if is_dict(delta):
@@ -162,7 +165,11 @@ class Assembler:
 
     def _take_content(self, content: Any, shown: Message) -> None:
         self._came = True
-        parts = cast("list[Any]", content) if isinstance(content, list) else [{"type": "text", "text": content}]
+        parts = (
+            cast("list[Any]", content)
+            if isinstance(content, list)
+            else [content if is_dict(content) else {"type": "text", "text": content}]
+        )
         text = text_of({"content": parts})
         if text:
             shown["content"] = text
@@ -170,10 +177,11 @@ class Assembler:
             if is_dict(part) and part.get("type") == "text":
                 self._text.append(text_of({"content": [part]}))
             else:
-                if self._text:
-                    self._parts.append({"type": "text", "text": "".join(self._text)})
-                    self._text = []
-                self._parts.append(_own(part))
+                text = "".join(self._text)
+                if text:
+                    self._parts.append({"type": "text", "text": text})
+                self._text = []
+                _add("content", self._parts, part)
 
     def _take_whole(self, message: dict[str, Any], shown: Message) -> None:
         """A whole message instead of a delta: what has not been streamed before is taken from it."""
@@ -205,7 +213,7 @@ class _Calls:
 
     def finished(self) -> list[Message]:
         """The whole calls in the order of their numbers; what has neither name nor arguments is none."""
-        return [call.finished() for call in sorted(self._all, key=lambda call: call.slot) if call.name or call.size]
+        return [call.finished() for call in sorted(self._all, key=lambda call: call.slot) if call.name or call.size or call.is_custom()]
 
     def take(self, entries: list[Any]) -> list[Message]:
         """Take the entries of one delta. Returns what is new, in the form of such entries."""
@@ -283,7 +291,7 @@ class _Piece:
         self.index: int | None = index if type(index) is int else None
         self.id = "" if id is None else str(id)
         self.kind = kind if isinstance(kind, str) and kind else "function"
-        self.has_type = "type" in entry
+        self.has_type = bool(kind)
         self.has_id = "id" in entry
         name, arguments = self.function.get("name"), self.function.get("arguments")
         self.name = name if isinstance(name, str) else ""
@@ -337,15 +345,18 @@ class _Call:
         except ValueError:
             return False
 
+    def is_custom(self) -> bool:
+        """Whether it calls another kind of tool than a function, which only its provider understands."""
+        return not self.name and not self.size and is_dict(self._extra.get(self._kind))
+
     def is_other(self, name: str) -> bool:
-        """Whether a name is another one, and not this one said again or said further."""
-        return self.name != "" and not name.startswith(self.name)
+        """Whether a name is another one, and not this one said again, or said further before there are arguments."""
+        return self.name not in ("", name) and (self.size > 0 or not name.startswith(self.name))
 
     def opening(self) -> Message:
         """The first delta of this call."""
-        function = {"name": self.name, "arguments": self.arguments(), **_own(self._function)}
         named: Message = {"index": self.slot, "id": self.id} if self.id else {"index": self.slot}
-        return {**named, "type": self._kind, "function": function, **_own(self._extra)}
+        return {**named, "type": self._kind, **self._said(), **_own(self._extra)}
 
     def add(self, piece: _Piece) -> Message | None:
         """Take a piece of this call. Returns what is new in the form of a delta, or None."""
@@ -367,8 +378,12 @@ class _Call:
 
     def finished(self) -> Message:
         """The whole call."""
-        arguments = "{}" if self._is_null else self.arguments()
-        return {"id": self.id, "type": self._kind, "function": {"name": self.name, "arguments": arguments, **self._function}, **self._extra}
+        return {"id": self.id, "type": self._kind, **self._said("{}" if self._is_null else ""), **self._extra}
+
+    def _said(self, no_arguments: str = "") -> Message:
+        if self.is_custom():
+            return {}
+        return {"function": {"name": self.name, "arguments": self.arguments() or no_arguments, **_own(self._function)}}
 
     def _add_name(self, name: str) -> Message:
         """Take a name that comes once more. Only a name that goes on before any arguments is put together."""
@@ -400,21 +415,45 @@ def _merged(key: str, old: Any, new: Any) -> Any:
     if isinstance(new, list) and isinstance(old, list):
         merged = list(cast("list[Any]", old))
         for item in cast("list[Any]", new):
-            at = _place(merged, item)
-            if at is None:
-                merged.append(_own(item))
-            else:
-                merged[at] = _merged(key, merged[at], item)
+            _add(key, merged, item)
         return merged
     return _own(new)
 
 
+def _add(key: str, items: list[Any], item: Any) -> None:
+    """Put an item of a list behind the others, or together with the one that it goes on."""
+    at = _place(items, item)
+    if at is None:
+        items.append(_own(item))
+        return
+    old, thought = items[at], item.get("thinking")
+    if str(item.get("type")).endswith("encrypted"):
+        items[at] = {**old, **_own(item)}
+    elif (
+        thought is not None and item.get("signature") and thought == old.get("thinking")
+    ):  # LiteLLM signs a thought by saying the whole once more
+        items[at] = {**old, **_own(item), "thinking": thought}
+    else:
+        items[at] = _merged(key, old, item)
+
+
 def _place(items: list[Any], item: Any) -> int | None:
-    """Where in a list of numbered objects this one goes on, or None."""
-    if not is_dict(item) or item.get("index") is None:
+    """Where in a list the object is that this one goes on, or None. Different ids are different things, whatever their number."""
+    if not items or not is_dict(item):
         return None
-    mark = (item["index"], item.get("type"))
-    return next((at for at, other in enumerate(items) if is_dict(other) and (other.get("index"), other.get("type")) == mark), None)
+    index, kind, id = item.get("index"), item.get("type"), item.get("id")
+    if index is None:
+        last = items[-1]
+        goes_on = kind in _GO_ON and is_dict(last) and last.get("type") == kind and last.get("index") is None
+        return len(items) - 1 if goes_on and not last.get("signature") else None  # a signature ends a thought
+    for at, other in enumerate(items):
+        if (
+            is_dict(other)
+            and (other.get("index"), other.get("type")) == (index, kind)
+            and other.get("id") in (None, "", id or other.get("id"))
+        ):
+            return at
+    return None
 
 
 def _own(value: Any) -> Any:

@@ -17,7 +17,7 @@ from .lowlevel import LowLevel, overridden
 from .messages import repaired
 from .models.client import model_for
 from .models.default import default_client
-from .models.profiles import Profile, choose
+from .models.profiles import Profile, checked
 from .overrides import OverriddenModel
 from .request import ask_model
 from .run import Options, Run, logger
@@ -39,7 +39,8 @@ class Base:
         client: who is asked: any object with `chat.completions.create`, sync or async, or a `Model`. None: our own client, set up by
             OPENAI_API_KEY and OPENAI_BASE_URL, or the offline model if SWARM_OFFLINE=1; it is made when it is first needed.
         policies: objects whose hooks stand around what a run does; the first is outermost.
-        profile: how this provider wants its messages, a Profile or its name; by default told by base URL and model name.
+        profile: how the provider behind `client` wants its messages, a `swarm.models.profiles.Profile` or the name of one; by default told
+            by base URL and model name. An agent with a client or profile of its own goes by that.
         parallel_tools: whether the calls of one reply run side by side; a number is how many at once.
         tool_errors: "report" tells the model what went wrong; "raise" raises it, after the whole batch has run, with the response so
             far as `.response` (as `.swarm_response` if the exception has a `.response` of its own).
@@ -71,7 +72,7 @@ class Base:
             raise TypeError(f"redact must be a function, not {redact!r}")
         self.client = client
         self._hooks = hooks_of(policies)
-        self._profile = _checked_profile(profile)
+        self._profile = checked(profile)
         self._parallel_tools = _checked_parallel(parallel_tools)
         self._raise_errors = tool_errors == "raise"
         self._observers = _observers(on_event)
@@ -218,14 +219,6 @@ class Base:
 def itself(event: Event) -> Event:
     """The item of a stream of events."""
     return event
-
-
-def _checked_profile(profile: Any) -> Profile | str | None:
-    if profile is not None and not isinstance(profile, Profile | str):
-        raise TypeError(f"profile must be a Profile or the name of one, not {profile!r}")
-    if profile is not None:
-        choose(None, None, profile)
-    return profile
 
 
 def _checked_parallel(wanted: Any) -> bool | int:

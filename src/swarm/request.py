@@ -37,6 +37,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     if tools:
         table = table_of(agent)
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
+        if profile.tool_name is not None:
+            profile.check_tools(on_offer, agent.name)
     if agent.history_filter is not None or (run.handoff is not None and run.handoff.history_filter is not None):
         seen: WireHistory = yield from filtered(run, agent, route)
     else:

@@ -168,7 +168,7 @@ class Run:
         arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
-        routes: where requests go, by the id() of a client and the model's name.
+        routes: where requests go, by the id() of a client, the model's name and the agent's profile.
         memory: what policies keep for this run.
     """
 
@@ -256,7 +256,7 @@ class Run:
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None
         self.known: dict[int, Any] = {}
-        self.routes: dict[tuple[int, str], Route] = {}
+        self.routes: dict[tuple[int, str, Any], Route] = {}
 
     @property
     def id(self) -> str:
@@ -311,18 +311,20 @@ class Run:
         client, name = agent.client if agent.client is not None else self.options.client, self.model_of(agent)
         if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
-        return self.routes.get((id(client), name)) or self._new_route(client, name)
+        return self.routes.get((id(client), name, agent.profile)) or self._new_route(agent, client, name)
 
-    def _new_route(self, client: Any, name: str) -> Route:
-        known = next((route for route in self.routes.values() if route.client is client), None)
-        own = getattr(client, "profile", None)
-        override = self.options.profile or (own if isinstance(own, Profile | str) else None)
+    def _new_route(self, agent: Agent, client: Any, name: str) -> Route:
+        others = self.routes.values()
+        known = next((route for route in others if route.client is client), None)
         model = known.model if known else self.options.overrides.get("model") or model_for(client)
         base_url = base_url_of(client)
         provider = self.known[id(model)] = base_url or id(client)
-        profile = choose(base_url, name, override)
-        same = (route.wire for route in self.routes.values() if route.provider == provider and route.profile is profile)
-        route = self.routes[id(client), name] = Route(client, model, name, provider, profile, next(same, None) or WireHistory(profile))
+        own = getattr(client, "profile", None)
+        given = self.options.profile if agent.client is None or client is self.options.client else None
+        profile = choose(base_url, name, agent.profile or given or (own if isinstance(own, Profile | str) else None))
+        wire = next((route.wire for route in others if route.provider == provider and route.profile is profile), None)
+        route = Route(client, model, name, provider, profile, wire or WireHistory(profile))
+        self.routes[id(client), name, agent.profile] = route
         return route
 
     def model_of(self, agent: Agent) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from .errors import AgentError
+from .errors import AgentError, ConfigError
 
 if TYPE_CHECKING:
+    from .models.profiles import Profile
     from .run import Run
     from .state import State
     from .tools import Tool
@@ -52,6 +53,8 @@ class Agent(BaseModel):
         model_settings: further arguments of the request, such as `temperature`.
         history_filter: what this agent sees: a function of `messages` (and `context_variables`) that returns messages.
         client: another provider than the Swarm's.
+        profile: how the provider wants this agent's messages, a `swarm.models.profiles.Profile` or the name of one; by default as its
+            client says, else as told by base URL and model name.
 
     Raises:
         AgentError: a field that is unknown or wrong, a function that no model could call.
@@ -71,6 +74,7 @@ class Agent(BaseModel):
     model_settings: dict[str, Any] = Field(default_factory=dict)
     history_filter: Callable[..., Any] | None = None
     client: Any = None
+    profile: Any = None
 
     if TYPE_CHECKING:  # `tools` is another name of `functions`, which type checkers do not read from an alias
 
@@ -89,6 +93,7 @@ class Agent(BaseModel):
             model_settings: dict[str, Any] = ...,
             history_filter: Callable[..., Any] | None = None,
             client: Any = None,
+            profile: Profile | str | None = None,
         ) -> None: ...
 
     else:
@@ -117,6 +122,16 @@ class Agent(BaseModel):
         if wrong:
             raise ValueError(f"holds what has a place of its own: {', '.join(wrong)}")
         return settings
+
+    @field_validator("profile")
+    @classmethod
+    def _profile_is_known(cls, profile: Any) -> Any:
+        from .models.profiles import checked
+
+        try:
+            return checked(profile)
+        except (ConfigError, TypeError) as error:
+            raise ValueError(str(error)) from None
 
     @property
     def tools(self) -> list[AgentFunction]:

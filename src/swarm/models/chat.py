@@ -20,6 +20,7 @@ from .chunks import ChunkReader, whole_as_chunk
 from .endpoint import Endpoint
 from .failures import identified, read_object, refused
 from .outgoing import outgoing
+from .profiles import Profile, checked
 from .record import Chunks, Record
 from .timeouts import Timeout
 
@@ -50,6 +51,8 @@ class ChatClient:
         headers: further headers, or other values for ours.
         query: arguments added to the URL, such as Azure's "api-version".
         ssl_context: for servers with certificates of their own; default: certificates from SSL_CERT_FILE, certifi if installed, the system.
+        profile: how the server wants its messages, a `swarm.models.profiles.Profile` or the name of one; by default told by base URL and
+            model name.
 
     OPENAI_ORG_ID and OPENAI_PROJECT_ID are sent if set. HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
 
@@ -68,12 +71,14 @@ class ChatClient:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         ssl_context: SSLContext | None = None,
+        profile: Profile | str | None = None,
     ) -> None:
         if max_connections < 1:
             raise ValueError(f"max_connections must be at least 1, not {max_connections}")
         self._endpoint = Endpoint(base_url, api_key, headers, query, ssl_context)
         self._timeout = timeout if isinstance(timeout, Timeout) else Timeout(read=timeout, total=timeout)
         self._max_connections = max_connections
+        self.profile = checked(profile)
         self._making = threading.Lock()
         self._sync_transport: SyncTransport | None = None
         self._async_transport: AsyncTransport | None = None
