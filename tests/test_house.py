@@ -33,6 +33,7 @@ OUTSIDE = (
     "commands/",
     "evals/",
     "ext/",
+    "inspection/",
     "models/offline",
     "models/scripted",
     "models/tape",

@@ -170,9 +170,9 @@ def body_error(body: Any, status: int | None = None) -> ModelError:
     inner: Any = outer.get("error") if is_dict(outer) else None
     error: Any = inner if inner and (is_dict(inner) or isinstance(inner, str)) else outer
     found: dict[str, Any] = error if is_dict(error) else {}
-    words: Any = next((found[key] for key in ("message", "detail", "msg") if found.get(key)), None)
+    words: Any = next((said for key in ("message", "detail", "msg") if (said := found.get(key)) and str(said).strip()), None)
     if words is None:
-        words = error if isinstance(error, str) and error else f"no message in the answer: {json_text(body)[:500]}"
+        words = error if isinstance(error, str) and error.strip() else f"no message in the answer: {json_text(body)[:500]}"
     text = words if isinstance(words, str) else json_text(words)
     if status is None:
         status = next((number for key in ("code", "status", "type") if (number := _status(found.get(key)))), None)
@@ -339,9 +339,15 @@ def _changes_calls(profile: Profile) -> bool:
 
 def _sendable_calls(calls: list[Message], profile: Profile, own: bool) -> list[Message]:
     sent = [_sendable_call(call, profile, own) for call in calls]
-    if profile.call_signature is not None and "extra_content" not in sent[0]:
+    if profile.call_signature is not None and not _is_signed(sent[0]):
         sent[0] = {**sent[0], "extra_content": {"google": {"thought_signature": profile.call_signature}}}
     return sent
+
+
+def _is_signed(call: Message) -> bool:
+    extra: Any = call.get("extra_content")
+    inner: Any = extra.get("google") if is_dict(extra) else None
+    return is_dict(inner) and bool(inner.get("thought_signature"))
 
 
 def _sendable_call(call: Message, profile: Profile, own: bool) -> Message:

@@ -21,6 +21,7 @@ from .sse import EventParser
 
 _DONE = b"[DONE]"
 _EVENT_STARTS = (b":", b"data", b"event", b"id", b"retry", b"error", b"\xef\xbb\xbf")
+_ENOUGH = 2_000
 _WORDS = ("message", "detail", "msg")
 
 
@@ -52,8 +53,8 @@ class ChunkReader:
         Raises:
             InvalidReply: an event that is no JSON object.
         """
-        if not self._start:
-            self._start = piece
+        if len(self._start) < _ENOUGH:  # to tell what it is, and to quote it; the first piece may be one byte
+            self._start += piece
         return self._chunks(self._parser.feed(piece))
 
     def end(self) -> Iterator[dict[str, Any]]:

@@ -241,7 +241,7 @@ def as_dict(answer: Any) -> dict[str, Any]:
         return cast("dict[str, Any]", answer)
     if _is_model(answer):
         return _dumped(answer)
-    plain: dict[str, Any] = _known(answer, {"id": str, "model": str})
+    plain: dict[str, Any] = {**_extras(answer), **_known(answer, {"id": str, "model": str})}
     usage = getattr(answer, "usage", None)
     if usage is not None and not isinstance(usage, dict):
         usage = _numbers(usage)
@@ -273,7 +273,7 @@ def _error(source: Any) -> dict[str, Any]:
 def _choice(choice: Any) -> dict[str, Any]:
     if isinstance(choice, dict):
         return cast("dict[str, Any]", choice)
-    plain = _known(choice, {"index": int, "finish_reason": str}) | _error(choice)
+    plain = {**_extras(choice), **_known(choice, {"index": int, "finish_reason": str}), **_error(choice)}
     for part in ("message", "delta"):
         value = getattr(choice, part, None)
         if value is not None:
@@ -338,7 +338,7 @@ def _is_json(value: Any) -> bool:
 def _numbers(usage: Any) -> dict[str, Any]:
     if _is_model(usage):
         return _dumped(usage)
-    plain: dict[str, Any] = _known(usage, {"prompt_tokens": int, "completion_tokens": int, "total_tokens": int})
+    plain: dict[str, Any] = {**_extras(usage), **_known(usage, {"prompt_tokens": int, "completion_tokens": int, "total_tokens": int})}
     for part, name in (("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens")):
         details = getattr(usage, part, None)
         if details is not None:
