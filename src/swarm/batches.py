@@ -157,7 +157,8 @@ def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], positio
     if run.options.logs:
         run.log("handoff from %s to %s", run.agent.name, outcome.agent.name)
     run.handed_by = (run.agent, planned[position].name)
-    run.agent, run.handoff, run.arrival = outcome.agent, outcome.handoff, len(planned) - position
+    run.take_up(outcome.agent)
+    run.handoff, run.arrival = outcome.handoff, len(planned) - position
     run.counts.handoffs += 1
     return True
 

@@ -240,4 +240,4 @@ def _said(error: Exception, redact: Callable[[Any], Any] | None) -> str:
 def record(run: Run, call: Planned, outcome: Outcome) -> ToolCall:
     error = outcome.text.removeprefix("Error: ") if outcome.kind in ("error", "timed_out", "unknown") else None
     target = outcome.agent.name if outcome.agent is not None and outcome.agent is not run.agent else None
-    return ToolCall(call.id, call.name, call.arguments, run.agent.name, outcome.kind, error, target, outcome.seconds)
+    return ToolCall(call.id, call.name, call.arguments, run.fields["name"], outcome.kind, error, target, outcome.seconds)

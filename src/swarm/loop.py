@@ -98,7 +98,7 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
         yield from run.tell(TurnStarted(agent.name, run.turn))
     effect = CallModel(agent, client, request, run.options.stream, info, None, run.path)
     reply: Reply = (yield from run.through(effect)) if "model" in run.options.hooks else answered(run, effect, (yield effect))
-    message = unique_ids(assistant_message(reply.message, agent.name), run.ids, len(run.history))
+    message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history))
     run.origins[id(message)] = run.asked
     run.history.append(message)
     if watched:

@@ -43,7 +43,8 @@ class Table:
 
     def fits(self, agent: Agent) -> bool:
         """Whether the agent's lists are still what they were."""
-        return self._functions == agent.functions and self._handoffs == agent.handoffs
+        fields = vars(agent)
+        return self._functions == fields["functions"] and self._handoffs == fields["handoffs"]
 
     @property
     def wire(self) -> list[dict[str, Any]]:

@@ -28,10 +28,10 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     Returns:
         the client to ask, the tools on offer by name, and the keyword arguments of `chat.completions.create`.
     """
-    agent, options = run.agent, run.options
-    route = run.route_of(agent)
-    profile = route.profile
-    told = (yield from instructions_of(run, agent)) if callable(agent.instructions) else agent.instructions
+    agent, fields, options, route = run.agent, run.fields, run.options, run.route()
+    profile, told = route.profile, fields["instructions"]
+    if callable(told):
+        told = yield from instructions_of(run, agent)
     on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
     if tools:
@@ -39,16 +39,16 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
         if profile.tool_name is not None:
             profile.check_tools(on_offer, agent.name)
-    if agent.history_filter is not None or (run.handoff is not None and run.handoff.history_filter is not None):
+    if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
         seen: WireHistory = yield from filtered(run, agent, route)
     else:
         seen = prepared(run, route)
     request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told)}
-    if agent.model_settings:
-        request = {name: value for name, value in agent.model_settings.items() if value is not None} | request
+    if fields["model_settings"]:
+        request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
     if entries:
         request["tools"] = entries
-        if agent.tool_choice is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:
+        if fields["tool_choice"] is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:
             _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True

@@ -146,7 +146,8 @@ class Run:
 
     What it is about:
         options, signal: how to run, and how its holder asks it to end.
-        agent: the agent that is active; handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
+        agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
+        handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
         history, new_from: every message, the caller's (repaired) first; where the new ones begin.
         context: the context variables, live.
         path: ids of the calls this run is nested in.
@@ -184,6 +185,7 @@ class Run:
         "context",
         "counts",
         "cut_off",
+        "fields",
         "finished",
         "given",
         "handed_by",
@@ -221,7 +223,7 @@ class Run:
         outer: Run | None = None,
         path: tuple[str, ...] = (),
     ) -> None:
-        self.agent = agent
+        self.take_up(agent)
         self.history = history
         self.new_from = len(history)
         self.context = context
@@ -267,6 +269,11 @@ class Run:
             self._id = uuid4().hex
         return self._id
 
+    def take_up(self, agent: Agent) -> None:
+        """Make an agent the active one."""
+        self.agent = agent
+        self.fields = vars(agent)
+
     def restore(self, id: str, new_from: int) -> None:
         """Go on as the run of that id, whose new messages begin at `new_from`."""
         self._id = id
@@ -306,12 +313,14 @@ class Run:
         """The same for instructions, which see missing context variables as ""."""
         return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
 
-    def route_of(self, agent: Agent) -> Route:
-        """Where the requests of an agent go."""
-        client, name = agent.client if agent.client is not None else self.options.client, self.model_of(agent)
+    def route(self) -> Route:
+        """Where the requests of the active agent go."""
+        client, name = self.fields["client"], self._model()
+        if client is None:
+            client = self.options.client
         if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
-        return self.routes.get((id(client), name, agent.profile)) or self._new_route(agent, client, name)
+        return self.routes.get((id(client), name, self.fields["profile"])) or self._new_route(self.agent, client, name)
 
     def _new_route(self, agent: Agent, client: Any, name: str) -> Route:
         others = self.routes.values()
@@ -327,13 +336,12 @@ class Run:
         self.routes[id(client), name, agent.profile] = route
         return route
 
-    def model_of(self, agent: Agent) -> str:
-        """The model's name for the request."""
+    def _model(self) -> str:
         if self.options.model_override:
             return self.options.model_override
-        if self.options.default_model and agent.client is None and "model" not in agent.model_fields_set:
+        if self.options.default_model and self.agent.client is None and "model" not in self.agent.model_fields_set:
             return self.options.default_model
-        return agent.model
+        return self.fields["model"]
 
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
