@@ -117,7 +117,8 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         Exception: the first failure of the batch, if `Swarm(tool_errors="raise")`; the whole batch is in the history by then.
     """
     run.approvals = None
-    run.nested.clear()
+    if run.nested:
+        run.nested.clear()
     outcomes = answer(run, planned)
     if run.options.raise_errors:
         _raise_first(outcomes)

@@ -34,19 +34,18 @@ class Outcome:
         given: whether it stood in the caller's history already.
     """
 
-    agent: Agent | None = None
-    handoff: Handoff | None = None
-    variables: dict[str, Any] | None = None
-    stop = False
-    value: Any = None
-    seconds = 0.0
-    merged = False
-    given = False
+    __slots__ = ("agent", "error", "given", "handoff", "kind", "merged", "seconds", "stop", "text", "value", "variables")
 
     def __init__(self, kind: str, text: str, error: Exception | None = None) -> None:
         self.kind = kind
         self.text = text
         self.error = error
+        self.agent: Agent | None = None
+        self.handoff: Handoff | None = None
+        self.variables: dict[str, Any] | None = None
+        self.stop = self.merged = self.given = False
+        self.value: Any = None
+        self.seconds = 0.0
 
 
 class Planned:
