@@ -16,7 +16,8 @@ from swarm.cli import build_app
 from swarm.commands import root
 
 SOURCES = Path(__file__).parent.parent / "src"
-COMMANDS = ("run", "chat", "demo")
+TALKING = ("run", "chat", "demo")
+COMMANDS = (*TALKING, "check", "graph")
 
 
 def output(*arguments: str) -> str:
@@ -44,8 +45,8 @@ def test_every_command_has_help_with_examples(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("option", ["--model", "--base-url", "--offline", "--max-turns", "--json", "--debug"])
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_options_are_the_same_everywhere(command: str, option: str) -> None:
+@pytest.mark.parametrize("command", TALKING)
+def test_the_options_of_a_conversation_are_the_same_everywhere(command: str, option: str) -> None:
     assert option in output(command, "--help")
 
 

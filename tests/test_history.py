@@ -245,6 +245,14 @@ def test_only_the_last_turn_stays_open() -> None:
     assert open_calls(result) == [call("b")]
 
 
+@pytest.mark.parametrize("calls", [[{}], "f", None, [], [call("a")], 3])
+@pytest.mark.parametrize("role", ["user", "system", "tool"])
+def test_calls_of_anyone_but_an_assistant_are_dropped(role: str, calls: Any) -> None:
+    before = [asks(call("a")), {**answer("a")}, {**USER}, {"role": "system", "content": "S"}]
+    messages = [{**message, "tool_calls": calls} if message["role"] == role else message for message in before]
+    assert repaired(messages, allow_open_tail=False) == before
+
+
 def test_open_calls_of_a_finished_history_are_none() -> None:
     assert open_calls([]) == []
     assert open_calls([USER]) == []
@@ -259,6 +267,7 @@ def test_open_calls_of_a_finished_history_are_none() -> None:
         (3, None, "not a list"),
         ([USER, "Hi"], 1, "is str, not a dict"),
         ([{"content": "Hi"}], 0, "role None"),
+        ([{"role": ["user"], "content": "Hi"}], 0, "a role of type list"),
         ([{"role": "robot", "content": "Hi"}], 0, "'robot'; it must be one of system, developer, user"),
         ([USER, {"role": "user"}], 1, "no content"),
         ([{"role": "user", "content": 3}], 0, "content of type int"),
@@ -353,3 +362,9 @@ def test_json_text_is_readable_and_never_fails() -> None:
     assert json_text({"city": "東京", "n": [1, 2.5, None, True]}) == '{"city":"東京","n":[1,2.5,null,true]}'
     assert json_text({"a": float("nan"), "b": object}).startswith('{"a":null,"b":"')
     assert json_text({"a": "\ud800"}) == '{"a": "\\ud800"}'
+    loop: list[Any] = []
+    loop.append(loop)
+    deep: list[Any] = []
+    for _ in range(3_000):
+        deep = [deep]
+    assert json_text(loop) == json_text(deep) == '"a list that JSON cannot hold"'

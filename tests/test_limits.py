@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Limits, Result, RunInfo, tool
+from swarm import Agent, Limits, Result, RunInfo, Usage, tool
 from swarm.errors import LimitExceeded
 from swarm.events import LimitHit
+from swarm.limits import Circles, Counts, repeated, too_many_calls, used_up
 from swarm.models.scripted import Turn, call
 from tests.modes import Drive
 
@@ -33,6 +34,7 @@ AGENT = Agent(functions=[ping])
         (Limits(tokens=30), "limit:tokens", 4),
         (Limits(tokens=31), "limit:tokens", 6),
         (Limits(model_calls=0), "limit:model_calls", 0),
+        (Limits(model_calls=1, tokens=1_000, seconds=600), "limit:model_calls", 2),
     ],
 )
 def test_a_limit_returns_what_was_done(drive: Drive, limits: Limits, reason: str, messages: int) -> None:
@@ -215,3 +217,83 @@ def test_limits_are_values() -> None:
     with pytest.raises(ValueError, match="on_limit"):
         Limits(on_limit="explode")
     assert repr(Limits(model_calls=1, repeats=None)) == "Limits(model_calls=1, on_limit='return')"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "both"),
+    [
+        ("raise", "return", "raise"),
+        ("answer", "return", "answer"),
+        ("raise", "answer", "answer"),
+        ("return", "raise", "raise"),
+        ("return", "return", "return"),
+    ],
+)
+def test_what_happens_at_a_limit_is_the_inner_scopes_unless_it_says_nothing(outer: Any, inner: Any, both: str) -> None:
+    """D6"""
+    assert Limits(on_limit=outer).tighter(Limits(on_limit=inner)).on_limit == both
+
+
+@pytest.mark.parametrize("name", ["model_calls", "handoffs", "tool_calls", "tokens", "seconds", "repeats"])
+def test_each_amount_tightens_by_itself(name: str) -> None:
+    """D6"""
+    few, many, none = (Limits(**{"repeats": None, name: amount}) for amount in (2, 3, None))  # type: ignore[arg-type]
+    for tight in (few.tighter(many), many.tighter(few), few.tighter(none), none.tighter(few)):
+        assert repr(tight) == f"Limits({name}=2, on_limit='return')"
+    assert repr(none.tighter(none)) == "Limits(on_limit='return')"
+
+
+@pytest.mark.parametrize("value", ["5", [1], object()])
+def test_an_amount_must_be_a_number(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"Limits\(tokens=.*must be a number"):
+        Limits(tokens=value)
+
+
+def test_an_amount_of_nothing_is_allowed() -> None:
+    """L06: 0 forbids, None does not limit."""
+    assert Limits(model_calls=0, seconds=0.0).bounded
+    assert not Limits(tool_calls=0, handoffs=0).bounded
+
+
+def test_a_limit_is_used_up_when_it_is_reached() -> None:
+    """L06"""
+    one, counts, usage = Limits(seconds=1, model_calls=2), Counts(), Usage()
+    assert used_up(one, counts, usage, 0.9) is None
+    assert used_up(one, counts, usage, 1.0) == ("seconds", "1.0 of 1 seconds used")
+    counts.model_calls = 2
+    assert used_up(one, counts, usage, 0.9) == ("model_calls", "2 of 2 model calls used")
+    assert used_up(one, counts, usage, 0.9, only_seconds=True) is None
+    assert used_up(Limits(), counts, usage, 1e9) is None
+
+
+def test_calls_may_use_a_limit_up_but_not_pass_it() -> None:
+    """L05"""
+    counts = Counts(tool_calls=2)
+    assert too_many_calls(Limits(), counts, 100) is None
+    assert too_many_calls(Limits(tool_calls=3), counts, 1) is None
+    assert too_many_calls(Limits(tool_calls=3), counts, 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted")
+
+
+class Vague:
+    """Compares as arrays do."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("the truth value of an array is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_what_counts_as_the_same() -> None:
+    """L02, L03: results and arguments, in a row; handoffs with nothing else between."""
+    circles, one, other = Circles(), [("f", "x")], [("f", "y")]
+    assert [repeated(circles, one, [1], False) for _ in range(3)] == [1, 2, 3]
+    assert repeated(circles, one, [2], False) == 1, "other arguments"
+    assert repeated(circles, other, [2], False) == 1, "another result"
+    assert repeated(circles, other, [2], False) == 2
+    assert [repeated(circles, [("to", str(at))], [at], True) for at in range(3)] == [1, 2, 3]
+    assert repeated(circles, one, [1], False) == 1, "work between handoffs"
+    assert [repeated(circles, [("to", str(at))], [at], True) for at in range(2)] == [1, 2]
+    vague = [Vague()]
+    assert [repeated(Circles(), one, vague, False)] == [1]
+    circles = Circles()
+    assert [repeated(circles, one, [Vague()], False) for _ in range(3)] == [1, 1, 1], "what cannot be compared is not the same"

@@ -204,6 +204,9 @@ def test_what_is_no_object_is_an_invalid_reply(raw: Any) -> None:
         ({"status": 200, "code": True}, None, InvalidReply, "no message"),
         ([], None, InvalidReply, "no message"),
         (None, None, InvalidReply, "no message"),
+        (" ", None, InvalidReply, "no message"),
+        ({"error": {"message": " \n", "detail": "said here"}}, None, InvalidReply, "said here"),
+        ({"error": "\t", "msg": " "}, 500, ServerError, "500: no message"),
     ],
 )
 def test_the_error_of_a_body(raw: Any, status: int | None, kind: type[ModelError], words: str) -> None:

@@ -16,21 +16,15 @@ from tests.requirements import PENDING, REQUIREMENTS
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def covered() -> dict[str, list[str]]:
-    """For each id that a test names, the tests. They are collected in a process of their own: this one may hold a single file."""
+def test_promises_and_tests_name_each_other() -> None:
+    """In one test, since collecting all tests takes some seconds; in a process of its own, since this one may hold a single file."""
     program = [sys.executable, "-m", "tests.covering", "--json"]
     done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"the tests cannot be collected:\n{done.stdout}\n{done.stderr}"
-    return json.loads(done.stdout)
-
-
-def test_every_promise_is_covered(covered: dict[str, list[str]]) -> None:
+    covered: dict[str, list[str]] = json.loads(done.stdout)
+    print("pending:", ", ".join(PENDING) or "nothing", "| covered by now:", ", ".join(id for id in PENDING if id in covered) or "none")
     missing = {id: promise.text for id, promise in REQUIREMENTS.items() if id not in covered and id not in PENDING}
     assert missing == {}, "no test that runs names these ids in its docstring or name; skipped and nightly tests do not count"
-
-
-def test_every_id_that_a_test_names_is_a_promise(covered: dict[str, list[str]]) -> None:
     unknown = {id: tests[:3] for id, tests in covered.items() if id not in REQUIREMENTS}
     assert unknown == {}, "write these ids into tests/requirements.py, or correct them in the tests"
 
@@ -42,9 +36,8 @@ def test_no_test_skips_itself() -> None:
     assert found == []
 
 
-def test_what_is_pending_is_a_promise_that_nobody_covers(covered: dict[str, list[str]]) -> None:
+def test_what_is_pending_is_a_promise() -> None:
     assert [id for id in PENDING if id not in REQUIREMENTS] == []
-    print("pending:", ", ".join(PENDING) or "nothing", "| covered by now:", ", ".join(id for id in PENDING if id in covered) or "none")
 
 
 def test_every_promise_has_a_text_and_those_of_others_a_source() -> None:

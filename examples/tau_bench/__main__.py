@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from swarm import Swarm
 from swarm.events import Event, HandedOff, MessageDone, ToolDone, ToolStarted
-from swarm.models.scripted import ScriptedModel
+from swarm.testing import ScriptedModel
 
 from .agents import team
 from .database import Database

@@ -9,7 +9,7 @@ from .database import Database
 
 __all__ = ["about", "agent", "agents", "context_variables"]
 
-about = "tau-bench's airline: 50 tasks' worth of flights, bookings and customers in a live database."
+about = "tau-bench's airline: looking up, booking, changing and cancelling, on a live database of 2,000 reservations."
 agents = team("airline", 2)
 agent = agents[0]
 context_variables: dict[str, Any] = {"database": Database("airline")}

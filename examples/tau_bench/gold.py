@@ -6,7 +6,7 @@ from typing import Any
 
 from swarm import Agent
 from swarm.handoffs import transfer_name
-from swarm.models.scripted import call
+from swarm.testing import call
 
 from .tasks import Task
 

@@ -76,7 +76,10 @@ class Assembler:
                 return {"content": text}
         except (KeyError, IndexError, TypeError, AttributeError):
             pass
-        return self._feed_any(chunk)
+        try:
+            return self._feed_any(chunk)
+        except RecursionError:
+            raise InvalidReply("a chunk of the stream is nested too deeply") from None
 
     def reply(self) -> Reply:
         """The whole reply, at the end of the stream.
@@ -262,7 +265,7 @@ class _Calls:
         opens = piece.has_type or (not here.given_id and (piece.index is None or piece.has_id))
         if here in touched or (opens and not here.size and here.is_other(piece.name)):
             return None
-        begins_again = opens or piece.text.strip() or here.is_other(piece.name)
+        begins_again = (opens and not here.given_id) or piece.text.strip() or here.is_other(piece.name)
         return None if begins_again and here.is_complete() else here
 
     def _by_known_id(self, piece: _Piece, known: list[_Call]) -> _Call | None:

@@ -40,13 +40,15 @@ def build_app() -> typer.Typer:
     import typer
 
     from .commands.chat import chat
+    from .commands.check import check
     from .commands.demo import demo
+    from .commands.graph import graph
     from .commands.root import root
     from .commands.run import run
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(root)
-    for command in (run, chat, demo):
+    for command in (run, chat, demo, check, graph):
         app.command()(command)
     return app
 

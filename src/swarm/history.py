@@ -33,8 +33,11 @@ def json_text(value: Any) -> str:
     """Compact, readable JSON text of any value; what JSON cannot hold is written as its `str()`."""
     try:
         return to_json(value, fallback=str, inf_nan_mode="null", bytes_mode="base64").decode()
-    except ValueError:  # half a surrogate pair, which UTF-8 cannot hold and an escape can
-        return json.dumps(value, default=str)
+    except ValueError:
+        try:
+            return json.dumps(value, default=str)  # half a surrogate pair, which UTF-8 cannot hold and an escape can
+        except (ValueError, TypeError, RecursionError):  # it holds itself, or is nested too deeply
+            return f'"a {type(value).__name__} that JSON cannot hold"'
 
 
 @lru_cache(maxsize=1024)
@@ -158,6 +161,7 @@ def repaired(messages: Sequence[Any], *, allow_open_tail: bool) -> list[Message]
     | an answer without an id, or to a call without one       | goes to the first open call of its batch, by name if any  |
     | arguments that are not text; an illegal function name   | JSON text (null: "{}"); `legal_name`                      |
     | a tool message without content                          | ""                                                        |
+    | calls of anyone but an assistant                        | dropped                                                   |
     | an object with `model_dump()` instead of a dict         | its dict                                                  |
     | calls at the very end, none or some of them answered    | left open if allowed, answers in call order; else refused |
     | no list, no dict, no or unknown role, no usable content | refused                                                   |
@@ -188,7 +192,7 @@ def _is_sound(messages: list[Any], open_tail: bool) -> bool:
         if type(content) is not str and (role != "assistant" or content is not None) and not _is_parts(content):
             return False
         if role == "tool":
-            if at == len(waiting) or message.get("tool_call_id") != waiting[at]:
+            if at == len(waiting) or message.get("tool_call_id") != waiting[at] or "tool_calls" in message:
                 return False
             at += 1
             continue
@@ -202,7 +206,7 @@ def _is_sound(messages: list[Any], open_tail: bool) -> bool:
                     return False
             elif calls is not None and calls != []:
                 return False
-        elif role != "user" and role not in ROLES:
+        elif (role != "user" and role not in ROLES) or "tool_calls" in message:
             return False
     return at == len(waiting) or open_tail
 
@@ -344,7 +348,10 @@ def _checked(raw: Any, index: int) -> Message:
         raise HistoryError(f'messages[{index}] is {type(raw).__name__}, not a dict like {{"role": "user", "content": "..."}}', index)
     role, content = message.get("role"), message.get("content")
     if not isinstance(role, str) or role not in ROLES:
-        raise HistoryError(f"messages[{index}] has the role {role!r}; it must be one of {', '.join(ROLES)}", index)
+        what = f"the role {role!r}" if role is None or isinstance(role, str) else f"a role of type {type(role).__name__}"
+        raise HistoryError(f"messages[{index}] has {what}; it must be one of {', '.join(ROLES)}", index)
+    if role != "assistant" and "tool_calls" in message:
+        message = {key: value for key, value in message.items() if key != "tool_calls"}
     if isinstance(content, str) or _is_parts(content) or (content is None and role in ("assistant", "function")):
         return message
     if content is None and role == "tool":

@@ -170,7 +170,8 @@ def body_error(body: Any, status: int | None = None) -> ModelError:
     inner: Any = outer.get("error") if is_dict(outer) else None
     error: Any = inner if inner and (is_dict(inner) or isinstance(inner, str)) else outer
     found: dict[str, Any] = error if is_dict(error) else {}
-    words: Any = next((said for key in ("message", "detail", "msg") if (said := found.get(key)) and str(said).strip()), None)
+    said = (found.get(key) for key in ("message", "detail", "msg"))
+    words: Any = next((some for some in said if some and not (isinstance(some, str) and some.isspace())), None)
     if words is None:
         words = error if isinstance(error, str) and error.strip() else f"no message in the answer: {json_text(body)[:500]}"
     text = words if isinstance(words, str) else json_text(words)

@@ -25,8 +25,9 @@ from examples.tau_bench.tasks import Task, differences, read_tasks, record_in, s
 from swarm import Response
 from swarm.effects import CallTool, Flow
 from swarm.errors import ToolError
-from swarm.models.scripted import Turn, call
+from swarm.testing import Turn, call
 from swarm.tools import tool_of
+from tests.examples.readmes import blocks
 from tests.examples.talk import ROOT, environment
 from tests.examples.talk import script as run_script
 from tests.modes import Drive
@@ -413,6 +414,14 @@ def test_the_command_says_what_there_is(arguments: list[str], said: str) -> None
     done = run_script("-m", "examples.tau_bench", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_the_python_in_its_readme_runs() -> None:
+    [snippet] = blocks(ROOT / "examples" / "tau_bench" / "README.md", "python")
+    names: dict[str, Any] = {}
+    exec(snippet, names)
+    assert names["response"].stop_reason == "complete"
+    assert names["database"].changed
 
 
 def test_it_runs_from_an_installed_package(tmp_path: Path) -> None:

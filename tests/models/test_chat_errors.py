@@ -196,6 +196,7 @@ def test_a_server_that_is_not_there(ask: Ask, stream: bool) -> None:
     assert caught.value.cause.__traceback__ is None
 
 
+@pytest.mark.swarm_live  # its name is looked up and not found
 def test_a_host_that_does_not_exist(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     def getaddrinfo(*_: Any, **__: Any) -> None:
         raise socket.gaierror(-2, "Name or service not known")

@@ -33,6 +33,21 @@ def load_target(target: str) -> tuple[Agent, list[Agent]]:
     Raises:
         Failure: no such module, an error inside it, no such agent; says which, and what there is instead.
     """
+    found, place, agent = find(target)
+    if not isinstance(agent, Agent):
+        raise Failure(f"{place} is of type {type(agent).__name__}, not an Agent. Agents in it: {', '.join(found) or 'none'}", 2)
+    return agent, list(found.values())
+
+
+def find(target: str) -> tuple[dict[str, Agent], str, Any]:
+    """What a target names, whatever it is: every agent of its module by name, the target in full, and the value.
+
+    Args:
+        target: `module:name` or `path/to/file.py:name`.
+
+    Raises:
+        Failure: no such module, an error inside it, no such name; says which, and what there is instead.
+    """
     place, name = _split(target)
     module = load_file(Path(place)) if place.endswith(".py") else load_module(place)
     found = agents_in(module)
@@ -43,10 +58,7 @@ def load_target(target: str) -> tuple[Agent, list[Agent]]:
         name = next(iter(found))
     if not hasattr(module, name):
         raise Failure(f"{place!r} has no {name!r}. Agents in it: {listed}", 2)
-    agent = getattr(module, name)
-    if not isinstance(agent, Agent):
-        raise Failure(f"{place}:{name} is of type {type(agent).__name__}, not an Agent. Agents in it: {listed}", 2)
-    return agent, list(found.values())
+    return found, f"{place}:{name}", getattr(module, name)
 
 
 def _split(target: str) -> tuple[str, str]:
@@ -74,7 +86,7 @@ def load_module(name: str) -> ModuleType:
                 2,
             ) from None
         raise _broken(name, error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _broken(name, error) from error
 
 
@@ -99,7 +111,7 @@ def load_file(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _broken(path.name, error) from error
     return module
 
@@ -109,11 +121,12 @@ def _importable(folder: Path) -> None:
         sys.path.insert(0, str(folder))
 
 
-def _broken(name: str, error: Exception) -> Failure:
+def _broken(name: str, error: Exception | SystemExit) -> Failure:
     """Where: the innermost line of the person's own code, not of this package or an installed one."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_foreign(frame.filename)]
     where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
-    return Failure(f"{name!r} cannot be imported: {type(error).__name__}: {error}{where}")
+    hint = '; put what should not run on import under `if __name__ == "__main__":`' if isinstance(error, SystemExit | EOFError) else ""
+    return Failure(f"{name!r} cannot be imported: {type(error).__name__}: {error}{where}{hint}")
 
 
 def _is_foreign(file: str) -> bool:

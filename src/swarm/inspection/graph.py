@@ -184,7 +184,9 @@ def _handed_to(tool: Tool, reader: Reader) -> tuple[list[Agent], bool, bool]:
     values = reader.result_of(tool)
     targets = list(dict.fromkeys(value for value in values if isinstance(value, Agent)))
     unknown = any(value is UNKNOWN for value in values)
-    dynamic = any(value is NEW_AGENT for value in values) or (unknown and mentions(_hint(tool), "Agent", "Result"))
+    hint = _hint(tool)
+    dynamic = any(value is NEW_AGENT for value in values) or (unknown and mentions(hint, "Agent", "Result"))
+    dynamic = dynamic or (not targets and mentions(hint, "Agent"))
     other = any(not isinstance(value, Agent) and value is not UNKNOWN and value is not NEW_AGENT for value in values)
     return targets, dynamic, other or (unknown and not targets and not dynamic)
 

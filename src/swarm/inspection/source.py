@@ -76,13 +76,13 @@ def _place(node: FunctionNode) -> tuple[int | None, ...]:
 
 
 def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
-    """All nodes of a function's body, without those of functions and classes inside it."""
+    """All nodes of a function's body as they are written, without those of functions and classes inside it."""
     waiting: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
     while waiting:
         part = waiting.pop(0)
         yield part
         if not isinstance(part, _APART):
-            waiting += list(ast.iter_child_nodes(part))
+            waiting[:0] = ast.iter_child_nodes(part)
 
 
 def returned(node: FunctionNode) -> list[ast.expr]:

@@ -73,7 +73,8 @@ def unmentioned_tool(subject: Subject) -> Iterator[Finding]:
     for agent, member in subject.graph.members.items():
         said = subject.said[agent]
         steps = "\n".join(step.text for routine in _routines(said) for step in routine.steps)
-        if not said.complete or not any(tool.name in steps for tool in member.tools):
+        named = {*tools_called(steps), *(match[0] for match in identifiers(steps))}
+        if not said.complete or not any(tool.name in named for tool in member.tools):
             continue
         targets = {edge.tool: edge.target.name for edge in member.edges if edge.target is not None}
         for tool in member.tools:

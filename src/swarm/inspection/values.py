@@ -31,8 +31,7 @@ Values: TypeAlias = list[Any]
 HOLE = "\ufffc"
 """Stands in a text for a part that only a run knows (OBJECT REPLACEMENT CHARACTER)."""
 
-_STEPS = 5_000  # what one reading may look at, since functions may call each other without end
-_DEPTH = 12
+_STEPS = 5_000  # what one reading may look at, since functions may call each other in very many ways
 
 
 class _Mark:
@@ -119,7 +118,7 @@ class Reader:
     def __init__(self) -> None:
         self.sources = Sources()
         self._left = _STEPS
-        self._depth = 0
+        self._inside_of: list[types.FunctionType] = []
 
     def result_of(self, function: Any) -> Values:
         """All that a function may return if a model calls it.
@@ -127,8 +126,11 @@ class Reader:
         Args:
             function: a function, method, partial, wrapper, callable object or Tool.
         """
-        self._left, self._depth = _STEPS, 0
-        return self._call(function, [], {})
+        self._left, self._inside_of = _STEPS, []
+        try:
+            return self._call(function, [], {})
+        except RecursionError:  # code that a program wrote
+            return [UNKNOWN]
 
     def _call(self, target: Any, positional: Sequence[Values], keywords: dict[str, Values]) -> Values:
         """What a call may come to."""
@@ -156,13 +158,13 @@ class Reader:
     def _enter(self, function: types.FunctionType, positional: Sequence[Values], keywords: dict[str, Values]) -> Values:
         if function in _TEXT_FUNCTIONS and positional:
             return [_TEXT_FUNCTIONS[function](value) if isinstance(value, str) else UNKNOWN for value in positional[0]]
-        if self._depth >= _DEPTH:
-            return [UNKNOWN]
+        if function in self._inside_of:  # a call of itself comes to nothing new
+            return []
         node = self.sources.node_of(function)
         if node is None:
             return agents_named(function) or [UNKNOWN]
         frame = Frame(function, node, _arguments(function, positional, keywords))
-        self._depth += 1
+        self._inside_of.append(function)
         try:
             found = [value for expression in returned(node) for value in self.read(expression, frame)]
             wrapped = vars(function).get("__wrapped__")
@@ -170,7 +172,7 @@ class Reader:
                 found += self._call(wrapped, positional, keywords)
             return found
         finally:
-            self._depth -= 1
+            self._inside_of.pop()
 
     def read(self, node: ast.expr, frame: Frame) -> Values:
         """All that an expression may come to."""

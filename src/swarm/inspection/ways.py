@@ -23,13 +23,18 @@ def unreachable_agent(subject: Subject) -> Iterator[Finding]:
 
 
 def no_way_back(subject: Subject) -> Iterator[Finding]:
-    """An agent that took over and from which no handoff leads back to where a conversation began."""
+    """An agent that took over and from which no handoff leads back to where a conversation began.
+
+    Two agents of which the second has no tools are taken as meant: a change of voice, such as another language.
+    """
     graph = subject.graph
     active = graph.after(graph.starts, ["hands over"])
+    active -= {agent for circle in _circles(subject) for agent in circle}  # told by another rule
     for agent in graph.agents:
         reached = graph.after([agent], ["hands over"])
         lost = any(edge.target is None for other in reached for edge in graph.members[other].edges)
-        if agent in active and not lost and reached.isdisjoint(graph.starts):
+        voice = len(graph.members) == 2 and not graph.members[agent].tools
+        if agent in active and not lost and not voice and reached.isdisjoint(graph.starts):
             starts = _listed([graph.label(start) for start in graph.starts], "or")
             text = f"no handoff leads back to {starts}, so that a user with another question is stuck here; give it one"
             yield Finding("no-way-back", "warning", graph.label(agent), text)
@@ -37,17 +42,25 @@ def no_way_back(subject: Subject) -> Iterator[Finding]:
 
 def endless_handoffs(subject: Subject) -> Iterator[Finding]:
     """Agents that can only hand over to each other: none has a tool that does something, or anything to do but to hand over."""
+    for circle in _circles(subject):
+        names = _listed([subject.graph.label(agent) for agent in circle])
+        text = f"{names} can only hand over, to each other" if len(circle) > 1 else "it can only hand over to itself"
+        label = subject.graph.label(circle[0])
+        yield Finding("endless-handoffs", "warning", label, f"{text}; give one of them a tool, or something to say")
+
+
+def _circles(subject: Subject) -> list[list[Agent]]:
+    """The agents that no handoff leads away from, where none can end anything."""
     graph = subject.graph
-    told: set[Agent] = set()
+    found: list[list[Agent]] = []
     for agent in graph.agents:
         circle = graph.after([agent], ["hands over"])
         closed = all(agent in graph.after([other], ["hands over"]) for other in circle)
         goes_on = any(edge.target in circle for edge in graph.members[agent].edges)
-        if closed and goes_on and agent not in told and not any(_can_end(subject, other) for other in circle):
-            told |= circle
-            names = _listed([graph.label(other) for other in graph.agents if other in circle])
-            text = f"{names} can only hand over, to each other" if len(circle) > 1 else "it can only hand over to itself"
-            yield Finding("endless-handoffs", "warning", graph.label(agent), f"{text}; give one of them a tool, or something to say")
+        known = any(agent in other for other in found)
+        if closed and goes_on and not known and not any(_can_end(subject, other) for other in circle):
+            found.append([other for other in graph.agents if other in circle])
+    return found
 
 
 def _can_end(subject: Subject, agent: Agent) -> bool:

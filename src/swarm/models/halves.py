@@ -15,6 +15,7 @@ from pydantic_core import from_json
 from ..history import is_dict
 
 REPLACEMENT = "\ufffd"
+_DEEPEST = 200  # as deep as pydantic_core reads
 _Place: TypeAlias = tuple[Any, ...]
 
 
@@ -37,10 +38,17 @@ def with_halves(raw: bytes) -> Any:
     """The value of a JSON text with its half characters as they are.
 
     Raises:
-        ValueError: it is no JSON.
-        RecursionError: it is nested too deep.
+        ValueError: it is no JSON, or nested deeper than the JSON reader allows.
+        RecursionError: it is nested deeper than Python allows.
     """
-    return json.loads(raw.decode("utf-8", "replace"))
+    value = json.loads(raw.decode("utf-8", "replace"))
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        inner = [item.values() if is_dict(item) else cast("list[Any]", item) for item in level if isinstance(item, dict | list)]
+        level = [item for items in inner for item in items]
+        if not level:
+            return value
+    raise ValueError(f"nested more than {_DEEPEST} deep")
 
 
 def whole(value: Any) -> Any:

@@ -111,7 +111,7 @@ def _check_pattern(field: str, pattern: str | None, made: str) -> None:
 
 
 # A longer id is refused (github.com/camel-ai/camel/issues/2215); other providers make longer ones, and a history may hold theirs.
-_FORTY = r"[\s\S]{1,40}"
+_FORTY = ".{1,40}"
 
 PROFILES = {
     profile.name: profile

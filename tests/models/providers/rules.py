@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 Request: TypeAlias = dict[str, Any]
 Rule: TypeAlias = Callable[[Request], Iterator[str]]
@@ -29,8 +29,8 @@ def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def texts_of(message: dict[str, Any]) -> list[Any]:
     """The texts of a message: its content, or those of its parts."""
-    content = message.get("content")
-    parts: list[dict[str, Any]] = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    content: Any = message.get("content")
+    parts = cast("list[dict[str, Any]]", content) if isinstance(content, list) else [{"type": "text", "text": content}]
     return [part.get("text") for part in parts if part.get("type") == "text"]
 
 

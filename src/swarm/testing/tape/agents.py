@@ -68,7 +68,8 @@ def _named_by(thing: Any) -> Iterator[Any]:
         yield from _agents_in(thing)
     elif hasattr(thing, "__self__"):
         yield thing.__func__ if hasattr(thing, "__func__") else None
-        yield from (value for value in vars(thing.__self__).values() if isinstance(value, Agent | dict | list | tuple))
+        own: dict[str, Any] = getattr(thing.__self__, "__dict__", {})
+        yield from (value for value in own.values() if isinstance(value, Agent | dict | list | tuple))
     elif hasattr(thing, "__code__"):
         yield from (cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell))
         yield from thing.__defaults__ or ()

@@ -102,12 +102,12 @@ class Player:
         """
         if "error" in line:
             raise error_of(line["error"])
+        assembler = Assembler(name)
+        for chunk in line.get("chunks", ()):  # one of which may speak of an error
+            assembler.feed(chunk)
         self._refuse_cut(line)
         if "reply" in line:
             return reply_of(line["reply"])
-        assembler = Assembler(name)
-        for chunk in line["chunks"]:
-            assembler.feed(chunk)
         reply = assembler.reply()
         reply.told = False
         return reply

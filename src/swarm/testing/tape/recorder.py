@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from inspect import isclass, isroutine
 from pathlib import Path
 from threading import Lock
@@ -79,15 +80,19 @@ class Recorder:
         messages = [self.ids.own(message) for message in call.request.get("messages", ())]
         return call.replace(client=self.client, request={**call.request, "messages": messages}, context=None)
 
-    def add(self, line: Line) -> None:
-        """Record one more line, and write the tape."""
+    def add(self, made: Callable[[], Line]) -> None:
+        """Record one more line, and write the tape.
+
+        Args:
+            made: gives the line. Of calls side by side, the one that is recorded last has then seen what all of them did.
+        """
         with self._lock:
-            self._lines.append(line)
+            self._lines.append(made())
             write_tape(self._path, self.head(), self._lines)
 
     def add_answer(self, call: CallModel, answer: Line) -> None:
         """Record an answer of a model with what was asked."""
-        self.add({**asked_model(call, self._redaction), **answer})
+        self.add(lambda: {**asked_model(call, self._redaction), **answer})
 
     def add_reply(self, call: CallModel, reply: Any) -> Any:
         """Record a whole reply. Returns it as the run gets it; what is no Reply is left for the run to refuse."""

@@ -47,6 +47,9 @@ class Redaction:
         if isinstance(wanted, str) or not all(isinstance(item, str | re.Pattern) for item in wanted):  # type: ignore[redundant-expr]
             raise TypeError(f'redact must be a list of field names and compiled patterns, ["email", re.compile(...)], not {wanted!r}')
         self._fields = _SECRET_FIELDS.union(_spelled(item) for item in wanted if isinstance(item, str))
+        names = "|".join(re.escape(name).replace("_", "[-_]") for name in sorted(self._fields))
+        # JSON inside other words, JSON that is broken or cut off, and what `str()` makes of a dict.
+        self._inside = re.compile(rf"""(?i)((["'])(?:{names})\2\s*:\s*)(?:(["'])((?:(?!\3)[^\\]|\\.)+)|(-?\d[\d.e+-]*))""", re.DOTALL)
         self._patterns = [_KEY_LIKE, *(item for item in wanted if isinstance(item, re.Pattern))]
 
     def request(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -82,6 +85,7 @@ class Redaction:
             hidden = self.data(value)
             if hidden != value:
                 text = json.dumps(hidden, ensure_ascii=False)
+        text = self._inside.sub(lambda found: f"{found[1]}{found[3]}{MARK}" if found[3] else f"{found[1]}0", text)
         for pattern in self._patterns:
             text = MARK.join(pattern.sub(MARK, part) for part in text.split(MARK))
         return text

@@ -181,14 +181,16 @@ class Tape:
         except (OutOfTime, ApprovalError):
             raise
         except Exception as error:
-            with self._remembered():
-                line = {**asked_for, **written_failure(error, self._redaction), **before.changes(call.tool.name, self._redaction)}
-            yield Call(recorder.add, (line,))
+            yield from self._note(recorder, asked_for, before, written_failure(error, self._redaction))
             raise
         with self._remembered():
-            line = {**asked_for, **written_value(call, value, self._redaction), **before.changes(call.tool.name, self._redaction)}
-        yield Call(recorder.add, (line,))
+            written = written_value(call, value, self._redaction)
+        yield from self._note(recorder, asked_for, before, written)
         return value
+
+    def _note(self, recorder: Recorder, asked_for: Line, before: Variables, came: Line) -> Flow:
+        with self._remembered():
+            yield Call(recorder.add, (lambda: {**asked_for, **came, **before.changes(asked_for["tool"], self._redaction)},))
 
     def run(self, start: StartRun) -> Flow:
         """Fails the run if a call was missing: what a tool raises is told to the model, which would hide it."""
