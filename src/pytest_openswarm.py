@@ -39,9 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if records:
         before = os.environ.get(_RECORD)
         os.environ[_RECORD] = "1"
-        config.add_cleanup(lambda: os.environ.pop(_RECORD, None) if before is None else os.environ.update({_RECORD: before}))
+        config.add_cleanup(lambda: _set_record(before))
     if not records and (wanted == "forbid" or config.getoption("swarm_no_live")):
         config.pluginmanager.register(_NoLiveCalls(config), "swarm_no_live")
+
+
+def _set_record(value: str | None) -> None:
+    os.environ.pop(_RECORD, None)
+    if value is not None:
+        os.environ[_RECORD] = value
 
 
 class _NoLiveCalls:
@@ -134,7 +140,9 @@ def tape(request: pytest.FixtureRequest, tape_client: Any, tape_redact: Sequence
 def _path_for(request: pytest.FixtureRequest) -> Path:
     """The file for a test: its name, with its class, as far as every file system takes it."""
     file: Path = request.path
-    name: str = request.node.name if request.cls is None else f"{request.cls.__name__}.{request.node.name}"
+    node: pytest.Item = request.node
+    within = node.getparent(pytest.Class)
+    name = node.name if within is None else f"{within.name}.{node.name}"
     plain = re.sub(r"[^\w.\[\]-]+", "_", name, flags=re.ASCII)[:100]
     if plain != name:
         plain = f"{plain}-{crc32(name.encode()):08x}"

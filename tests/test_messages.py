@@ -73,6 +73,23 @@ def test_arguments_are_text_and_text_is_not_rewritten(given_: Any, text: str) ->
     assert assistant_message(raw, "A")["tool_calls"] == [{"id": "x", "type": "function", "function": {"name": "f", "arguments": text}}]
 
 
+def test_a_call_of_another_kind_is_kept_as_it_is() -> None:
+    """P11: also where a client's object fills the field of the usual kind with null."""
+    custom = {"id": "c", "type": "custom", "custom": {"name": "grep", "input": "x"}}
+    for made in (custom, {**custom, "function": None}, {**custom, "index": 0}):
+        assert assistant_message({"content": None, "tool_calls": [made]}, "A")["tool_calls"] == [custom]
+        assert repaired([{"role": "assistant", "content": None, "tool_calls": [made]}], allow_open_tail=True)[0]["tool_calls"][0]["custom"]
+
+
+def test_half_characters_are_made_whole_wherever_text_stands() -> None:
+    """P08: no request could carry them."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": "\ud83d"}'}}
+    message = assistant_message({"content": "\ud83d\udc1d", "tool_calls": [call], "reasoning_content": "é\ud83d"}, "A")
+    assert message["content"] == "🐝"
+    assert message["tool_calls"][0]["function"]["arguments"] == '{"a": "\ufffd"}'
+    assert message["reasoning_content"] == "é\ufffd"
+
+
 def test_private_fields_of_calls_are_kept_and_nothing_is_shared() -> None:
     """P11"""
     raw = {"content": None, "tool_calls": [{**CALL, "extra_content": {"google": {"thought_signature": "s"}}}], "reasoning_content": ""}

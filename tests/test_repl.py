@@ -203,6 +203,8 @@ def test_text_is_printed_behind_its_sender(capsys: pytest.CaptureFixture[str]) -
         ("", ""),
         ("{broken", "{broken"),
         ("[1, 2]", "[1, 2]"),
+        ('{"a": "\\ud83d\\udc1d é \\ud83d"}', '"a"= "🐝 é \\ud83d"'),
+        ("[" * 3_000, "[" * 3_000),
     ],
 )
 def test_a_call_is_printed_with_its_arguments(capsys: pytest.CaptureFixture[str], arguments: Any, shown: str) -> None:
@@ -213,6 +215,12 @@ def test_a_call_is_printed_with_its_arguments(capsys: pytest.CaptureFixture[str]
 def test_several_calls_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, said(None, call("f"), call("g"))).splitlines()
     assert lines == [f"{BLUE}A{PLAIN}: ", f"{MAGENTA}f{PLAIN}()", f"{MAGENTA}g{PLAIN}()"]
+
+
+def test_a_call_of_another_kind_is_printed_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """K24, T24"""
+    custom = {"id": "c", "type": "custom", "custom": {"name": "grep", "input": "x"}}
+    assert printed(capsys, said(None, custom)) == f"{BLUE}A{PLAIN}: {MAGENTA}custom{PLAIN}()\n"
 
 
 @pytest.mark.parametrize("content", [None, "", []])

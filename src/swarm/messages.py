@@ -86,7 +86,7 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
     message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls}
     for key, value in raw.items():
         if key not in message and value is not None and key not in _REPLACED and (value or key not in _NULL_IF_EMPTY):
-            message[key] = value
+            message[key] = _whole(value) if isinstance(value, str) and not value.isascii() else value
     return message
 
 
@@ -103,7 +103,9 @@ def _own_call(call: Message) -> Message:
     copy = {**normal_call(call)}
     copy.pop("index", None)
     if "function" in copy:
-        copy["function"] = {**copy["function"]}
+        function = copy["function"] = {**copy["function"]}
+        if not function["arguments"].isascii():
+            function["arguments"] = _whole(function["arguments"])
     return copy
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
-from .history import NOT_EXECUTED, open_calls, repaired, tool_message
+from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
 from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
@@ -102,7 +102,7 @@ def filtered(run: Run, agent: Agent, route: Route) -> Flow:
     view = repaired(view, allow_open_tail=True)
     answers = {message["tool_call_id"]: message for message in run.history if message["role"] == "tool"}
     for call in open_calls(view):  # a filter that kept calls and dropped their answers
-        view.append(answers.get(call["id"]) or tool_message(call["id"], call["function"]["name"], NOT_EXECUTED))
+        view.append(answers.get(call["id"]) or tool_message(call["id"], call_name(call), NOT_EXECUTED))
     seen = WireHistory(route.profile)
     _add(run, seen, repaired(view, allow_open_tail=False), route.provider)
     return seen

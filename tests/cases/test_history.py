@@ -11,6 +11,7 @@ import pytest
 from swarm import Agent, AsyncSwarm, Handoff, Response, ScriptedModel, Swarm, load_state, tool
 from swarm.errors import HistoryError, StateError
 from swarm.events import Delta, MessageDone
+from swarm.models.profiles import PROFILES
 from swarm.models.scripted import Turn, call
 from tests.look import is_valid, outline, sent_unknown_keys, tool_texts
 from tests.modes import Drive
@@ -211,6 +212,17 @@ def test_a_system_message_in_the_middle_only_where_the_filter_puts_it(drive: Dri
         ("user", "hi"),
         ("system", "Summary."),
     ]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("keep", [lambda messages: messages, lambda messages: messages[:2], lambda messages: messages[2:]])
+def test_calls_of_another_kind_pass_through(keep: Any, profile: str) -> None:
+    """M04, H15: a call that only its provider understands, as a client's object dumps it, pairs and survives filters."""
+    custom = {"id": "c", "type": "custom", "custom": {"name": "grep", "input": "x"}, "function": None}
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": [custom]}, answer("c"), USER]
+    model = ScriptedModel(["ok"])
+    Swarm(model, profile=profile).run(Agent(history_filter=keep), messages)
+    assert is_valid(model.requests[0]["messages"])
 
 
 # States from outside

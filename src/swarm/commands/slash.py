@@ -97,7 +97,7 @@ class Slash:
     def _load(self, file: str) -> None:
         try:
             data = json.loads(Path(file).expanduser().read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Failure(f"{file} is not JSON: {error}") from None
         try:
             self._conversation.load(data)

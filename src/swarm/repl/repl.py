@@ -91,7 +91,8 @@ def pretty_print_messages(messages: Iterable[Mapping[str, Any]]) -> None:
         if len(calls) > 1 and not text:
             print()
         for call in calls:
-            print(f"{_MAGENTA}{call['function']['name']}{_PLAIN}({_arguments(call['function'].get('arguments'))})")
+            function: dict[str, Any] = call.get("function") or {}  # another kind of call has none
+            print(f"{_MAGENTA}{function.get('name') or call.get('type')}{_PLAIN}({_arguments(function.get('arguments'))})")
 
 
 def process_and_print_streaming_response(response: Iterable[Mapping[str, Any]]) -> Response | None:
@@ -140,7 +141,9 @@ def _arguments(raw: Any) -> str:
     """The arguments as `"name"= value, ...`; text that is no JSON object as it came."""
     try:
         values: Any = json.loads(raw or "{}")
-    except (TypeError, ValueError):
+        written = json.dumps(values, ensure_ascii=False, separators=(", ", "= "))
+    except (TypeError, ValueError, RecursionError):
         return str(raw)
-    written = json.dumps(values, ensure_ascii=False, separators=(", ", "= "))
+    if not written.isascii():
+        written = written.encode(errors="backslashreplace").decode()  # a terminal takes no half characters
     return written[1:-1] if isinstance(values, dict) else written
