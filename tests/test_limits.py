@@ -285,15 +285,13 @@ class Vague:
 
 def test_what_counts_as_the_same() -> None:
     """L02, L03: results and arguments, in a row; handoffs with nothing else between."""
-    circles, one, other = Circles(), [("f", "x")], [("f", "y")]
-    assert [repeated(circles, one, [1], False) for _ in range(3)] == [1, 2, 3]
-    assert repeated(circles, one, [2], False) == 1, "other arguments"
-    assert repeated(circles, other, [2], False) == 1, "another result"
-    assert repeated(circles, other, [2], False) == 2
-    assert [repeated(circles, [("to", str(at))], [at], True) for at in range(3)] == [1, 2, 3]
-    assert repeated(circles, one, [1], False) == 1, "work between handoffs"
-    assert [repeated(circles, [("to", str(at))], [at], True) for at in range(2)] == [1, 2]
-    vague = [Vague()]
-    assert [repeated(Circles(), one, vague, False)] == [1]
+    circles, one, other = Circles(), ["f", "x"], ["f", "y"]
+    assert [repeated(circles, [*one, 1], False) for _ in range(3)] == [1, 2, 3]
+    assert repeated(circles, [*one, 2], False) == 1, "other arguments"
+    assert repeated(circles, [*other, 2], False) == 1, "another result"
+    assert repeated(circles, [*other, 2], False) == 2
+    assert [repeated(circles, ["to", str(at), at], True) for at in range(3)] == [1, 2, 3]
+    assert repeated(circles, [*one, 1], False) == 1, "work between handoffs"
+    assert [repeated(circles, ["to", str(at), at], True) for at in range(2)] == [1, 2]
     circles = Circles()
-    assert [repeated(circles, one, [Vague()], False) for _ in range(3)] == [1, 1, 1], "what cannot be compared is not the same"
+    assert [repeated(circles, [*one, Vague()], False) for _ in range(3)] == [1, 1, 1], "what cannot be compared is not the same"

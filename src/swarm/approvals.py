@@ -32,8 +32,6 @@ def undecided(run: Run, planned: list[Planned]) -> Flow:
     Raises:
         ApprovalError: a decision for a call that is not open, or one that is none.
     """
-    if not run.approvals and not run.nested and not any(call.tool is not None and call.tool.approval for call in planned):
-        return []
     decisions = run.approvals or {}
     if not run.path:
         _check_ids(run, decisions)
@@ -51,6 +49,14 @@ def undecided(run: Run, planned: list[Planned]) -> Flow:
         if call.id in decisions and call.outcome is None and call.id not in run.held:
             _apply(call, decisions[call.id])
     return []
+
+
+def may_wait(run: Run, planned: list[Planned]) -> bool:
+    """Whether there is anything to decide about a batch."""
+    anything = bool(run.approvals or run.nested)
+    for call in planned:
+        anything = anything or (call.tool is not None and bool(call.tool.approval))
+    return anything
 
 
 def _check_ids(run: Run, decisions: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ class Arguments:
         signature: what the function takes.
     """
 
-    __slots__ = ("_schema", "_unhinted", "signature")
+    __slots__ = ("_must_clean", "_schema", "_unhinted", "signature")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         """Reads a signature.
@@ -43,6 +43,7 @@ class Arguments:
         self.signature = Signature(fn)
         self._schema: Schema | None = None
         self._unhinted = [p.name for p in self.signature.parameters.values() if p.annotation is EMPTY and not p.required]
+        self._must_clean = bool(self._unhinted) or self.signature.rest is not None
 
     def schema(self, name: str) -> Schema:
         """The schema and validator.
@@ -73,7 +74,7 @@ class Arguments:
             values = schema.validator.validate_json(raw, strict=True)
         except Exception:  # a validator of the user's own may raise anything; the slow way finds out what to say
             return self._repaired(schema, raw, name, loose)
-        return self._cleaned(values)
+        return self._cleaned(values) if self._must_clean else values
 
     def _cleaned(self, values: Json) -> Json:
         if self.signature.rest is not None:

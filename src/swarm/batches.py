@@ -44,8 +44,26 @@ def execute(run: Run, planned: list[Planned]) -> Flow:
     if "handle_tool_calls" in run.options.overrides:
         return (yield from batch_of_subclass(run, planned))
     todo = [call for call in planned if call.id not in run.held] if run.held else planned
+    if len(todo) > 1 and run.options.parallel_tools:
+        paused = yield from _side_by_side(run, todo)
+    else:
+        paused = False
+        for call in todo:
+            if run.options.limits.seconds is not None and call is not todo[0]:
+                yield from _look_at_the_clock(run, [call])
+            outcome = yield from attempt(run, call)
+            if outcome.variables:
+                merge(run, outcome)
+            paused = paused or outcome.kind == "paused"
+    if paused:
+        run.pending = [item for inner in run.nested.values() for item in inner.pending]
+        run.held.update({call.id: run.finished[call.id] for call in todo if call.id in run.finished})
+    return paused
+
+
+def _side_by_side(run: Run, todo: list[Planned]) -> Flow:
     parallel, paused = run.options.parallel_tools, False
-    for group in _groups(todo) if parallel else [[call] for call in todo]:
+    for group in _groups(todo):
         if run.options.limits.seconds is not None and group[0] is not todo[0]:
             yield from _look_at_the_clock(run, group)
         if len(group) == 1:
@@ -54,11 +72,7 @@ def execute(run: Run, planned: list[Planned]) -> Flow:
             outcomes = yield Together([attempt(run, call) for call in group], None if parallel is True else int(parallel))
         for outcome in outcomes:
             merge(run, outcome)
-            if outcome.kind == "paused":
-                paused = True
-    if paused:
-        run.pending = [item for inner in run.nested.values() for item in inner.pending]
-        run.held.update({call.id: run.finished[call.id] for call in todo if call.id in run.finished})
+            paused = paused or outcome.kind == "paused"
     return paused
 
 
@@ -103,17 +117,17 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         Exception: the first failure of the batch, if `Swarm(tool_errors="raise")`; the whole batch is in the history by then.
     """
     run.approvals = None
-    run.nested.clear()
+    if run.nested:
+        run.nested.clear()
     outcomes = answer(run, planned)
     if run.options.raise_errors:
         _raise_first(outcomes)
-    handed, stopped = None, None
+    handed, stopped, switched = None, None, False
     for position, outcome in enumerate(outcomes):
         if outcome.agent is not None:
             handed = position
         if outcome.stop:
             stopped = outcome
-    switched = False
     if handed is not None and outcomes[handed].agent is not run.agent:
         if run.options.watched:
             yield from run.tell(HandedOff(run.agent.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
@@ -144,7 +158,8 @@ def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], positio
     if run.options.logs:
         run.log("handoff from %s to %s", run.agent.name, outcome.agent.name)
     run.handed_by = (run.agent, planned[position].name)
-    run.agent, run.handoff, run.arrival = outcome.agent, outcome.handoff, len(planned) - position
+    run.take_up(outcome.agent)
+    run.handoff, run.arrival = outcome.handoff, len(planned) - position
     run.counts.handoffs += 1
     return True
 
@@ -153,9 +168,10 @@ def _in_circles(run: Run, planned: list[Planned], outcomes: list[Outcome], switc
     allowed = run.options.limits.repeats
     if allowed is None:
         return None
-    results = [(call.name, outcome.text) for call, outcome in zip(planned, outcomes, strict=True)]
-    only_handoffs = switched and all(outcome.agent is not None for outcome in outcomes)
-    times = repeated(run.circles, results, [call.arguments for call in planned], only_handoffs)
+    executed: list[Any] = []
+    for call, outcome in zip(planned, outcomes, strict=True):
+        executed += (call.name, outcome.text, call.arguments)
+    times = repeated(run.circles, executed, switched and all(outcome.agent is not None for outcome in outcomes))
     if times < WARN_AFTER and times < allowed:
         return None
     what = f"{', '.join(call.name for call in planned)} called {times} times in a row with the same results, last by {run.calls[-1].agent}"

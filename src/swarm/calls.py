@@ -34,19 +34,18 @@ class Outcome:
         given: whether it stood in the caller's history already.
     """
 
-    agent: Agent | None = None
-    handoff: Handoff | None = None
-    variables: dict[str, Any] | None = None
-    stop = False
-    value: Any = None
-    seconds = 0.0
-    merged = False
-    given = False
+    __slots__ = ("agent", "error", "given", "handoff", "kind", "merged", "seconds", "stop", "text", "value", "variables")
 
     def __init__(self, kind: str, text: str, error: Exception | None = None) -> None:
         self.kind = kind
         self.text = text
         self.error = error
+        self.agent: Agent | None = None
+        self.handoff: Handoff | None = None
+        self.variables: dict[str, Any] | None = None
+        self.stop = self.merged = self.given = False
+        self.value: Any = None
+        self.seconds = 0.0
 
 
 class Planned:
@@ -115,9 +114,9 @@ def perform(run: Run, effect: CallTool | Planned) -> Flow:
     while True:
         arguments = own(effect.arguments)
         if tool.context_parameter:
-            arguments["context_variables"] = run.context
+            arguments = {**arguments, "context_variables": run.context}
         if tool.run_parameter:
-            arguments[tool.run_parameter] = RunInfo(run, effect.id)
+            arguments = {**arguments, tool.run_parameter: RunInfo(run, effect.id)}
         call = Call(tool.fn, (), arguments, not (tool.inline or tool.is_async), tool.timeout, effect.context)
         try:
             return (yield call)
@@ -240,4 +239,4 @@ def _said(error: Exception, redact: Callable[[Any], Any] | None) -> str:
 def record(run: Run, call: Planned, outcome: Outcome) -> ToolCall:
     error = outcome.text.removeprefix("Error: ") if outcome.kind in ("error", "timed_out", "unknown") else None
     target = outcome.agent.name if outcome.agent is not None and outcome.agent is not run.agent else None
-    return ToolCall(call.id, call.name, call.arguments, run.agent.name, outcome.kind, error, target, outcome.seconds)
+    return ToolCall(call.id, call.name, call.arguments, run.fields["name"], outcome.kind, error, target, outcome.seconds)

@@ -60,5 +60,13 @@ def copied(value: Any, memo: dict[Any, Any] | None = None) -> Any:
 
 
 def own(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A call's arguments for the function alone: what it changes in place stays out of events, records and the next try."""
+    """A call's arguments for the function alone: what it changes in place stays out of events, records and the next try.
+
+    The same dict if nothing in it can be changed.
+    """
+    for value in arguments.values():
+        if type(value) not in _ATOMS:
+            break
+    else:
+        return arguments
     return {name: value if type(value) in _ATOMS else copied(value) for name, value in arguments.items()}

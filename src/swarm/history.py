@@ -11,6 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
 from pydantic_core import to_json
@@ -39,6 +40,7 @@ def json_text(value: Any) -> str:
             return f'"a {type(value).__name__} that JSON cannot hold"'
 
 
+@lru_cache(maxsize=1024)
 def _is_legal(name: str) -> bool:
     return 0 < len(name) <= 64 and name.isascii() and (name.isidentifier() or re.fullmatch(r"[a-zA-Z0-9_-]+", name) is not None)
 
@@ -54,7 +56,7 @@ def call_name(call: Mapping[str, Any]) -> str:
     return str(function.get("name") or "") if is_dict(function) else ""
 
 
-def normal_call(call: Mapping[str, Any]) -> Message:
+def normal_call(call: Message) -> Message:
     """The call itself if nothing is wrong with it, else a copy whose id is text (maybe ""), type is set, name legal, and arguments text.
 
     Text of arguments is never rewritten, broken JSON included: the model must see what it wrote.
@@ -63,11 +65,11 @@ def normal_call(call: Mapping[str, Any]) -> Message:
     id, kind = call.get("id"), call.get("type")
     if not is_dict(function):
         if type(id) is str and is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
-            return {key: value for key, value in call.items() if key != "function"} if "function" in call else cast("Message", call)
+            return {key: value for key, value in call.items() if key != "function"} if "function" in call else call
         function = {}
     name, arguments = function.get("name"), function.get("arguments")
     if type(id) is str and type(kind) is str and type(arguments) is str and type(name) is str and _is_legal(name):
-        return cast("Message", call)
+        return call
     if not isinstance(arguments, str):
         arguments = "{}" if arguments is None else json_text(arguments)
     function = {**function, "name": legal_name(name), "arguments": arguments}
@@ -105,17 +107,18 @@ def unique_ids(message: Message, used: set[str], position: int) -> Message:
         used: ids in use; those of this message are added to it.
         position: index the message will have in the history.
     """
-    calls = message.get("tool_calls")
-    if not calls:
-        return message
-    named = _named(calls, used, position, {})
-    return message if named is calls else {**message, "tool_calls": named}
+    calls: list[Message] = message.get("tool_calls") or []
+    for at, call in enumerate(calls):
+        if not call.get("id") or call["id"] in used:
+            return {**message, "tool_calls": [*calls[:at], *_named(calls[at:], used, position, {}, at)]}
+        used.add(call["id"])
+    return message
 
 
-def _named(calls: list[Message], used: set[str], position: int, tried: dict[str, int]) -> list[Message]:
+def _named(calls: list[Message], used: set[str], position: int, tried: dict[str, int], first: int = 0) -> list[Message]:
     changed = False
     result: list[Message] = []
-    for at, call in enumerate(calls):
+    for at, call in enumerate(calls, first):
         old = call.get("id") or ""
         new = _free_id(old or f"call_{position}_{at}", used, tried)
         used.add(new)

@@ -96,13 +96,12 @@ class Counts:
 class Circles:
     """How often one run, without those nested in it, has gone in place."""
 
-    __slots__ = ("arguments", "bounces", "repeats", "results")
+    __slots__ = ("bounces", "executed", "repeats")
 
     def __init__(self) -> None:
         self.repeats = 1
         self.bounces = 0
-        self.results: list[tuple[str, str]] = []
-        self.arguments: list[Any] = []
+        self.executed: list[Any] = []
 
 
 def used_up(limits: Limits, counts: Counts, usage: Usage, elapsed: float, only_seconds: bool = False) -> tuple[str, str] | None:
@@ -129,6 +128,12 @@ def reason_of(limit: str) -> str:
     return limit if limit in ("max_turns", "loop") else f"limit:{limit}"
 
 
+def last_words(message: dict[str, Any], finish: str | None) -> str:
+    """The reason to stop after a message that calls nothing."""
+    cut = finish if finish in ("length", "content_filter") else None
+    return "refusal" if message.get("refusal") else cut or "complete"
+
+
 def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, str] | None:
     """The limit that forbids running the calls of a reply, as (name, reason), or None."""
     if limits.tool_calls is not None and counts.tool_calls + wanted > limits.tool_calls:
@@ -136,18 +141,16 @@ def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, st
     return None
 
 
-def repeated(circles: Circles, results: list[tuple[str, str]], arguments: list[Any], only_handoffs: bool) -> int:
+def repeated(circles: Circles, executed: list[Any], only_handoffs: bool) -> int:
     """Note one executed reply; returns how often the run has now gone in place.
 
     Args:
         circles: updated.
-        results: names and results of the reply's calls.
-        arguments: their arguments, compared by value, whatever the order of their keys.
+        executed: name, result and arguments of each of the reply's calls, one after another; arguments are compared by value.
         only_handoffs: whether the reply changed the active agent and did nothing else.
     """
-    same = results == circles.results and _equal(arguments, circles.arguments)
-    circles.repeats = circles.repeats + 1 if same else 1
-    circles.results, circles.arguments = results, arguments
+    circles.repeats = circles.repeats + 1 if _equal(executed, circles.executed) else 1
+    circles.executed = executed
     circles.bounces = circles.bounces + 1 if only_handoffs else 0
     return max(circles.repeats, circles.bounces)
 

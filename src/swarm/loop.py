@@ -11,14 +11,14 @@ A driver answers the effects (see `effects`), so the same lines serve sync and a
 from __future__ import annotations
 
 from . import batches, calls, limits
-from .approvals import ApprovalError, undecided
+from .approvals import ApprovalError, may_wait, undecided
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
 from .errors import Cancelled, LimitExceeded, attach
 from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
 from .history import NOT_EXECUTED, open_calls, unique_ids
 from .messages import assistant_message
 from .offers import offered, table_of
-from .request import ask_model, request_for
+from .request import answered, request_for
 from .run import Run, RunInfo
 
 
@@ -48,15 +48,16 @@ def turns(run: Run) -> Flow:
     """One turn after another. Returns the Response."""
     if run.started is None and (run.options.limits.seconds is not None or run.options.timeout is not None):
         run.started = yield Now()
+    info, timed = RunInfo(run), run.options.limits.seconds is not None
     reason = yield from pick_up(run)
-    while reason is None and (reason := (yield from before(run))) is None:
+    while reason is None and (reason := before(run, (yield Now()) if timed else 0.0)) is None:
         run.turn += 1
-        message, finish = yield from speak(run)
-        reason = yield from act(run, message, finish)
+        message, finish = yield from speak(run, info)
+        reason = (yield from act(run, message, finish)) if message["tool_calls"] else limits.last_words(message, finish)
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
     if not run.path and run.limit is not None and reason == limits.reason_of(run.limit[0]):
-        yield from at_limit(run)
+        yield from at_limit(run, info)
     if reason == "approval" and run.options.watched:
         yield from run.tell(Paused(run.agent.name, run.pending))
     return run.response(reason)
@@ -74,7 +75,7 @@ def pick_up(run: Run) -> Flow:
     return (yield from act(run, batches.reopened(run)))
 
 
-def before(run: Run) -> Flow:
+def before(run: Run, now: float) -> str | None:
     """Whether another turn may begin: None, or the reason to stop."""
     if (added := len(run.history) - run.new_from) >= run.options.max_turns:
         run.limit = ("max_turns", f"{added} messages added, {run.options.max_turns} allowed")
@@ -84,21 +85,20 @@ def before(run: Run) -> Flow:
     allowed = run.options.limits
     if not allowed.bounded:
         return None
-    now = (yield Now()) if allowed.seconds is not None else 0.0
     run.limit = limits.used_up(allowed, run.counts, run.usage, now - (run.started or 0.0))
     return limits.reason_of(run.limit[0]) if run.limit is not None else None
 
 
-def speak(run: Run, tools: bool = True) -> Flow:
+def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     """Ask the active agent's model for one message. Returns it, and why the model ended it."""
     agent, watched = run.agent, run.options.watched
     client, run.offered, request = yield from request_for(run, tools)
     run.arrival = run.approvals = None
     if watched:
         yield from run.tell(TurnStarted(agent.name, run.turn))
-    effect = CallModel(agent, client, request, run.options.stream, RunInfo(run), None, run.path)
-    reply: Reply = yield from (run.through(effect) if "model" in run.options.hooks else ask_model(run, effect))
-    message = unique_ids(assistant_message(reply.message, agent.name), run.ids, len(run.history))
+    effect = CallModel(agent, client, request, run.options.stream, info, None, run.path)
+    reply: Reply = (yield from run.through(effect)) if "model" in run.options.hooks else answered(run, effect, (yield effect))
+    message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history))
     run.origins[id(message)] = run.asked
     run.history.append(message)
     if watched:
@@ -112,9 +112,6 @@ def speak(run: Run, tools: bool = True) -> Flow:
 
 def act(run: Run, message: Message, finish: str | None = None) -> Flow:
     """Run the calls of a message and answer each. Returns a reason to stop, or None."""
-    if not message.get("tool_calls"):
-        cut = finish if finish in ("length", "content_filter") else None
-        return "refusal" if message.get("refusal") else cut or "complete"
     if not run.options.execute_tools:
         return "tool_calls"
     planned = calls.plan(run, message)
@@ -122,7 +119,7 @@ def act(run: Run, message: Message, finish: str | None = None) -> Flow:
     if finish in ("length", "content_filter"):
         yield from batches.skip(run, planned, batches.CUT_OFF[finish])
         return None if finish == "length" and not again else finish
-    run.pending = yield from undecided(run, planned)
+    run.pending = (yield from undecided(run, planned)) if may_wait(run, planned) else []
     run.limit = batches.too_many(run, planned)
     if run.limit is not None and not run.pending:
         yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {run.limit[1]}")
@@ -132,7 +129,7 @@ def act(run: Run, message: Message, finish: str | None = None) -> Flow:
     return (yield from batches.conclude(run, planned))
 
 
-def at_limit(run: Run) -> Flow:
+def at_limit(run: Run, info: RunInfo) -> Flow:
     """Tell of the limit that ends the run, and do what `Limits(on_limit=...)` says."""
     assert run.limit is not None
     (name, why), run.arrival = run.limit, None
@@ -142,7 +139,7 @@ def at_limit(run: Run) -> Flow:
         raise LimitExceeded(f"the run was stopped by its limit on {name}: {why}; what was done is on .response", name)
     if run.options.limits.on_limit == "answer" and run.options.max_turns > 0:
         run.turn += 1
-        message, _ = yield from speak(run, tools=False)
+        message, _ = yield from speak(run, info, tools=False)
         if message.get("tool_calls"):
             yield from batches.skip(run, calls.plan(run, message), f"Error: {NOT_EXECUTED}: {why}")
         if run.options.watched:

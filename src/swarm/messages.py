@@ -74,7 +74,8 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
         raw: the message as the provider sent it; neither changed nor shared at any depth that a run looks at.
         sender: name of the agent that spoke.
     """
-    calls = [_own_call(call) for call in raw.get("tool_calls") or ()]
+    given: Any = raw.get("tool_calls")
+    calls: list[Message] | None = list(map(_own_call, given)) if given else None
     if not calls and raw.get("function_call"):
         calls = [_own_call({"function": raw["function_call"]})]
     content: Any = raw.get("content")
@@ -82,7 +83,7 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
         content = None if calls or raw.get("refusal") else ""
     elif isinstance(content, str) and not content.isascii():
         content = _whole(content)
-    message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls or None}
+    message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls}
     for key, value in raw.items():
         if key not in message and value is not None and key not in _REPLACED and (value or key not in _NULL_IF_EMPTY):
             message[key] = _whole(value) if isinstance(value, str) and not value.isascii() else value
@@ -98,11 +99,11 @@ def _whole(text: str) -> str:
     return text
 
 
-def _own_call(call: Mapping[str, Any]) -> Message:
-    copy = dict(normal_call(call))
+def _own_call(call: Message) -> Message:
+    copy = {**normal_call(call)}
     copy.pop("index", None)
     if "function" in copy:
-        function = copy["function"] = dict(copy["function"])
+        function = copy["function"] = {**copy["function"]}
         if not function["arguments"].isascii():
             function["arguments"] = _whole(function["arguments"])
     return copy
@@ -202,12 +203,15 @@ class WireHistory:
         count: how many messages were added.
     """
 
-    __slots__ = ("_profile", "_sent", "count")
+    __slots__ = ("_any_call", "_any_order", "_any_text", "_fits", "_profile", "_sent", "count")
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._sent: list[Message] = []
         self.count = 0
+        self._fits = re.compile(profile.id_pattern).fullmatch if profile.id_pattern is not None else None
+        self._any_text, self._any_order = not profile.fill, not profile.answer_after_tools
+        self._any_call = self._any_text and not _changes_calls(profile)
 
     def add(self, messages: Iterable[Message], own: bool = True) -> None:
         """Prepare more messages.
@@ -216,11 +220,8 @@ class WireHistory:
             messages: messages of a valid history, in order.
             own: whether they may carry fields that are private to this provider; False for the messages of another one.
         """
-        profile, put, before = self._profile, self._sent.append, len(self._sent)
-        fits = re.compile(profile.id_pattern).fullmatch if profile.id_pattern is not None else None
-        any_text, any_order = not profile.fill, not profile.answer_after_tools
-        any_call = own and any_text and not _changes_calls(profile)
-        placeholders = 0
+        put, before, placeholders = self._sent.append, len(self._sent), 0
+        fits, any_text, any_order, any_call = self._fits, self._any_text, self._any_order, own and self._any_call
         for message in messages:
             role, content, size = message["role"], message.get("content"), len(message)
             if not any_order and role != "tool" and role != "assistant" and self._sent and self._sent[-1]["role"] == "tool":

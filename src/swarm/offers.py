@@ -20,21 +20,31 @@ CALL_NAMES = (*OFFER_NAMES, "arguments")
 class Table:
     """The tools of one agent, as of the lists it was made from.
 
+    Args:
+        agent: the agent; its lists are remembered as they are now.
+        tools: by wire name.
+
     Attributes:
         tools: by wire name, in the order of the agent's functions, then its handoffs.
         changing: whether a tool is offered or described by a function of the moment.
     """
 
-    __slots__ = ("_wire", "changing", "key", "tools")
+    __slots__ = ("_functions", "_handoffs", "_wire", "changing", "tools")
 
-    def __init__(self, key: tuple[Any, ...], tools: dict[str, Tool]) -> None:
-        self.key = key
+    def __init__(self, agent: Agent, tools: dict[str, Tool]) -> None:
+        self._functions = list(agent.functions)
+        self._handoffs = list(agent.handoffs)
         self.tools = tools
         self.changing = False
         for tool in tools.values():
             if tool.changing or (tool.handoff is not None and tool.handoff.when is not None):
                 self.changing = True
         self._wire: list[dict[str, Any]] | None = None
+
+    def fits(self, agent: Agent) -> bool:
+        """Whether the agent's lists are still what they were."""
+        fields = vars(agent)
+        return self._functions == fields["functions"] and self._handoffs == fields["handoffs"]
 
     @property
     def wire(self) -> list[dict[str, Any]]:
@@ -50,13 +60,12 @@ def table_of(agent: Agent) -> Table:
     Raises:
         AgentError: a function no model could call, or two tools of one name.
     """
-    key = (*agent.functions, None, *agent.handoffs)
     table: Table | None = getattr(agent, "_table", None)
-    return table if table is not None and table.key == key else _new_table(agent, key)
+    return table if table is not None and table.fits(agent) else _new_table(agent)
 
 
-def _new_table(agent: Agent, key: tuple[Any, ...]) -> Table:
-    table = Table(key, _tools(agent))
+def _new_table(agent: Agent) -> Table:
+    table = Table(agent, _tools(agent))
     object.__setattr__(agent, "_table", table)
     return table
 
@@ -125,7 +134,7 @@ def check_agent(agent: Agent) -> None:
         for callback in (entry.when, entry.history_filter) if isinstance(entry, Handoff) else ():
             if callback is not None:
                 callback_parameters(callback, OFFER_NAMES)
-    _new_table(agent, (*agent.functions, None, *agent.handoffs))
+    _new_table(agent)
     if callable(agent.instructions):
         callback_parameters(agent.instructions, OFFER_NAMES, single_positional=True)
     if agent.history_filter is not None:

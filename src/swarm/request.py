@@ -13,7 +13,7 @@ from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
-from .run import Run
+from .run import Route, Run
 from .tools import callback_parameters
 from .types import Agent
 
@@ -28,9 +28,10 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     Returns:
         the client to ask, the tools on offer by name, and the keyword arguments of `chat.completions.create`.
     """
-    agent, options = run.agent, run.options
-    client, provider, profile = run.route_of(agent)
-    told = (yield from instructions_of(run, agent)) if callable(agent.instructions) else agent.instructions
+    agent, fields, options, route = run.agent, run.fields, run.options, run.route()
+    profile, told = route.profile, fields["instructions"]
+    if callable(told):
+        told = yield from instructions_of(run, agent)
     on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
     if tools:
@@ -38,28 +39,33 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
         if profile.tool_name is not None:
             profile.check_tools(on_offer, agent.name)
-    if agent.history_filter is not None or (run.handoff is not None and run.handoff.history_filter is not None):
-        seen: WireHistory = yield from filtered(run, agent, provider, profile)
+    if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
+        seen: WireHistory = yield from filtered(run, agent, route)
     else:
-        seen = prepared(run, provider, profile)
-    request: dict[str, Any] = {"model": run.model_of(agent), "messages": seen.with_system(told)}
-    if agent.model_settings:
-        request = {name: value for name, value in agent.model_settings.items() if value is not None} | request
+        seen = prepared(run, route)
+    request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told)}
+    if fields["model_settings"]:
+        request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
     if entries:
         request["tools"] = entries
-        _choose(run, agent, request, profile)
+        if fields["tool_choice"] is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:
+            _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if options.limits.tokens is not None or (profile.stream_usage and not isinstance(client, ForeignClient)):
+        if options.limits.tokens is not None or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
         _spell_max_tokens(request, profile.max_tokens)
-    return client, on_offer, request
+    return route.model, on_offer, request
 
 
 def ask_model(run: Run, effect: CallModel) -> Flow:
-    """The innermost layer around a model call: an answer is counted here, whichever policy asked for it."""
-    reply = yield effect
+    """The innermost layer around a model call."""
+    return answered(run, effect, (yield effect))
+
+
+def answered(run: Run, effect: CallModel, reply: Any) -> Reply:
+    """A model's answer, looked at and counted, whichever policy asked for it."""
     if not isinstance(reply, Reply):
         raise InvalidReply(f"{type(effect.client).__name__} answered with {reply!r}; complete() must return a Reply, stream() chunks")
     run.count(reply, effect)
@@ -78,17 +84,13 @@ def instructions_of(run: Run, agent: Agent) -> Flow:
     return text if text is None or isinstance(text, str) else str(text)
 
 
-def prepared(run: Run, provider: Any, profile: Profile) -> WireHistory:
+def prepared(run: Run, route: Route) -> WireHistory:
     """The history in wire form. Each message is prepared once per run and provider."""
-    key = (provider, id(profile))
-    seen = run.wires.get(key)
-    if seen is None:
-        seen = run.wires[key] = WireHistory(profile)
-    _add(run, seen, run.history[seen.count :], provider)
-    return seen
+    _add(run, route.wire, run.history[route.wire.count :], route.provider)
+    return route.wire
 
 
-def filtered(run: Run, agent: Agent, provider: Any, profile: Profile) -> Flow:
+def filtered(run: Run, agent: Agent, route: Route) -> Flow:
     """What the history filters leave, the Handoff's first, then the agent's; prepared again, since a filter may break pairs."""
     view: list[Message] = list(run.history)
     for keep in (run.handoff.history_filter if run.handoff else None, agent.history_filter):
@@ -101,8 +103,8 @@ def filtered(run: Run, agent: Agent, provider: Any, profile: Profile) -> Flow:
     answers = {message["tool_call_id"]: message for message in run.history if message["role"] == "tool"}
     for call in open_calls(view):  # a filter that kept calls and dropped their answers
         view.append(answers.get(call["id"]) or tool_message(call["id"], call_name(call), NOT_EXECUTED))
-    seen = WireHistory(profile)
-    _add(run, seen, repaired(view, allow_open_tail=False), provider)
+    seen = WireHistory(route.profile)
+    _add(run, seen, repaired(view, allow_open_tail=False), route.provider)
     return seen
 
 
@@ -111,7 +113,7 @@ def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any) ->
 
     Of the caller's messages nobody knows; they are echoed. A message that a filter made anew has lost its origin, and is not.
     """
-    if run.providers <= {provider}:
+    if not run.providers or (len(run.providers) == 1 and provider in run.providers):
         seen.add(messages)
         return
     callers = {id(message) for message in run.history[: run.new_from]}
@@ -131,7 +133,7 @@ def _of_view(run: Run, view: list[Message], name: str) -> Any:
 
 
 def _choose(run: Run, agent: Agent, request: dict[str, Any], profile: Profile) -> None:
-    if agent.parallel_tool_calls is not None and profile.parallel_flag and "parallel_tool_calls" in agent.model_fields_set:
+    if agent.parallel_tool_calls is not None and profile.parallel_flag and "parallel_tool_calls" in agent.__pydantic_fields_set__:
         request["parallel_tool_calls"] = agent.parallel_tool_calls
     choice = agent.tool_choice
     if choice is None:

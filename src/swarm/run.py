@@ -120,12 +120,34 @@ class Options:
         self.watched = watched
 
 
+class Route:
+    """Where requests go.
+
+    Attributes:
+        client: as the user gave it; model: the same as the drivers ask it.
+        name: the model's name for the request.
+        provider: what tells one provider from another, for fields that are private to it.
+        profile: how it wants messages; wire: the history in that form, as far as it was sent, shared by the routes to one provider.
+    """
+
+    __slots__ = ("client", "model", "name", "profile", "provider", "wire")
+
+    def __init__(self, client: Any, model: Any, name: str, provider: Any, profile: Profile, wire: WireHistory) -> None:
+        self.client = client
+        self.model = model
+        self.name = name
+        self.provider = provider
+        self.profile = profile
+        self.wire = wire
+
+
 class Run:
     """One run.
 
     What it is about:
         options, signal: how to run, and how its holder asks it to end.
-        agent: the agent that is active; handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
+        agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
+        handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
         history, new_from: every message, the caller's (repaired) first; where the new ones begin.
         context: the context variables, live.
         path: ids of the calls this run is nested in.
@@ -147,7 +169,7 @@ class Run:
         arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
-        routes, wires: models and wire forms, made once.
+        routes: where requests go, by the id() of a client, the model's name and the agent's profile.
         memory: what policies keep for this run.
     """
 
@@ -163,6 +185,7 @@ class Run:
         "context",
         "counts",
         "cut_off",
+        "fields",
         "finished",
         "given",
         "handed_by",
@@ -188,7 +211,6 @@ class Run:
         "started",
         "turn",
         "usage",
-        "wires",
     )
 
     def __init__(
@@ -201,7 +223,7 @@ class Run:
         outer: Run | None = None,
         path: tuple[str, ...] = (),
     ) -> None:
-        self.agent = agent
+        self.take_up(agent)
         self.history = history
         self.new_from = len(history)
         self.context = context
@@ -236,8 +258,7 @@ class Run:
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None
         self.known: dict[int, Any] = {}
-        self.routes: dict[int, tuple[Any, str | None, Any, Any]] = {}
-        self.wires: dict[tuple[Any, ...], WireHistory] = {}
+        self.routes: dict[tuple[int, str, Any], Route] = {}
 
     @property
     def id(self) -> str:
@@ -247,6 +268,11 @@ class Run:
 
             self._id = uuid4().hex
         return self._id
+
+    def take_up(self, agent: Agent) -> None:
+        """Make an agent the active one."""
+        self.agent = agent
+        self.fields = vars(agent)
 
     def restore(self, id: str, new_from: int) -> None:
         """Go on as the run of that id, whose new messages begin at `new_from`."""
@@ -287,34 +313,39 @@ class Run:
         """The same for instructions, which see missing context variables as ""."""
         return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
 
-    def route_of(self, agent: Agent) -> tuple[Any, Any, Profile]:
-        """The model that serves an agent, which provider that is, and the form in which it wants messages."""
-        client = agent.client if agent.client is not None else self.options.client
+    def route(self) -> Route:
+        """Where the requests of the active agent go."""
+        client, name = self.fields["client"], self._model()
+        if client is None:
+            client = self.options.client
         if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
-        route = self.routes.get(id(client))
-        if route is None:
-            own = getattr(client, "profile", None)
-            given = self.options.profile if agent.client is None or client is self.options.client else None
-            override = given or (own if isinstance(own, Profile | str) else None)
-            model = self.options.overrides.get("model") or model_for(client)
-            base_url = base_url_of(client)
-            self.known[id(model)] = base_url or id(client)
-            route = self.routes[id(client)] = (model, base_url, override, client)
-        model, base_url, override, _ = route
-        return model, self.known[id(model)], choose(base_url, self.model_of(agent), agent.profile or override)
+        return self.routes.get((id(client), name, self.fields["profile"])) or self._new_route(self.agent, client, name)
 
-    def model_of(self, agent: Agent) -> str:
-        """The model's name for the request."""
+    def _new_route(self, agent: Agent, client: Any, name: str) -> Route:
+        others = self.routes.values()
+        known = next((route for route in others if route.client is client), None)
+        model = known.model if known else self.options.overrides.get("model") or model_for(client)
+        base_url = base_url_of(client)
+        provider = self.known[id(model)] = base_url or id(client)
+        own = getattr(client, "profile", None)
+        given = self.options.profile if agent.client is None or client is self.options.client else None
+        profile = choose(base_url, name, agent.profile or given or (own if isinstance(own, Profile | str) else None))
+        wire = next((route.wire for route in others if route.provider == provider and route.profile is profile), None)
+        route = Route(client, model, name, provider, profile, wire or WireHistory(profile))
+        self.routes[id(client), name, agent.profile] = route
+        return route
+
+    def _model(self) -> str:
         if self.options.model_override:
             return self.options.model_override
-        if self.options.default_model and agent.client is None and "model" not in agent.model_fields_set:
+        if self.options.default_model and self.agent.client is None and "model" not in self.agent.model_fields_set:
             return self.options.default_model
-        return agent.model
+        return self.fields["model"]
 
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        usage, sent, agent = self.usage, reply.usage, effect.agent
+        usage, sent, name = self.usage, reply.usage, effect.agent.name
         self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
         self.providers.add(self.asked)
         self.counts.model_calls += 1
@@ -331,14 +362,16 @@ class Run:
             inputs = outputs = 0
         usage.input_tokens += inputs
         usage.output_tokens += outputs
-        share = usage.by_agent.setdefault(agent.name, {"input_tokens": 0, "output_tokens": 0, "calls": 0})
+        share = usage.by_agent.get(name)
+        if share is None:
+            share = usage.by_agent[name] = {"input_tokens": 0, "output_tokens": 0, "calls": 0}
         share["input_tokens"] += inputs
         share["output_tokens"] += outputs
         share["calls"] += 1
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""
-        self.wires.clear()  # a Response keeps its run; what requests were made from is not needed any more
+        self.routes.clear()  # a Response keeps its run; what requests were made from is not needed any more
         new = self.history[self.new_from :]
         response = Response(
             messages=[message for message in new if message.get("tool_call_id") not in self.given] if self.given else new,

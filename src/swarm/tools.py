@@ -367,7 +367,7 @@ def result_text(value: Any) -> str:
         Exception: whatever the value's own `__str__` raises.
     """
     if isinstance(value, str):
-        return _whole(value if type(value) is str else str.__str__(value))
+        return value if type(value) is str and value.isascii() else _whole(str.__str__(value))
     if isinstance(value, (dict, list, BaseModel)) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
         try:
             return to_json(value, fallback=str).decode()

@@ -57,6 +57,9 @@ class AsyncDriver:
         self.interrupted = False
         self._is_beside = False
         self._closing: float | None = None
+        self._client: Any = None
+        self._ask: Any = None
+        self._blocking = False
         self.result: Any = None
 
     async def drive(self, flow: Flow) -> AsyncGenerator[Event, None]:
@@ -67,10 +70,8 @@ class AsyncDriver:
         self.time.begin()
         try:
             while True:
-                if failure is not None:
-                    failure = self._cancelled(failure)
                 try:
-                    effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, failure))
+                    effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, self._cancelled(failure)))
                 except StopIteration as stop:
                     self.result = stop.value
                     return
@@ -86,10 +87,14 @@ class AsyncDriver:
                 try:
                     if self._closing is not None and not is_end:
                         answer = await self._while_closing(effect, self._closing)
-                    elif type(effect) is Call:
-                        answer = await self._call(effect)
-                    elif type(effect) is CallModel and not effect.stream:
-                        answer = await self._complete(effect)
+                    elif type(effect) is Call or (type(effect) is CallModel and not effect.stream):
+                        started = perf_counter()
+                        try:
+                            answer = self._complete(effect) if isinstance(effect, CallModel) else self._call(effect)
+                            if type(answer) is not str and type(answer) is not Reply and hasattr(answer, "__await__"):
+                                answer = await answer
+                        finally:
+                            effect.seconds = perf_counter() - started
                     elif type(effect) is Emit:
                         yield effect.event
                     elif type(effect) is CallModel or type(effect) is Together:
@@ -112,7 +117,7 @@ class AsyncDriver:
                     flow.close()
                     raise
                 except BaseException as error:
-                    failure = error
+                    failure = sayable(error)
         finally:
             failure = None  # a frame that kept its exception would be a reference cycle
 
@@ -137,7 +142,8 @@ class AsyncDriver:
             if type(effect) is Emit:
                 return None
             if type(effect) is Call:
-                return await self._call(effect)
+                value = self._call(effect)
+                return await value if hasattr(value, "__await__") else value
         raise Cancelled
 
     async def _clock(self, effect: Any) -> float | None:
@@ -148,42 +154,43 @@ class AsyncDriver:
             return None
         raise TypeError(f"{effect!r} is no effect that a driver can answer")
 
-    async def _call(self, effect: Call) -> Any:
-        started = perf_counter()
-        try:
-            limit = self.time.limit(effect.timeout, timed_out)
-            run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
-            if effect.worker or effect.timeout is not None:
-                value = await hop(lambda: run(*effect.args, **effect.kwargs), limit, drop)
-            else:
-                if limit is not None:
-                    limit.left()
-                value = run(*effect.args, **effect.kwargs)
-            if type(value) is str or not hasattr(value, "__await__"):
-                return value
-            if effect.context is None and limit is None:
-                return await value
-            return await within(_with_context(value, effect.context), limit)
-        except (StopIteration, StopAsyncIteration) as error:
-            raise sayable(error) from None
-        finally:
-            effect.seconds = perf_counter() - started
+    def _call(self, effect: Call) -> Any:
+        """What a function returned, or what is to be awaited for it."""
+        if effect.worker or effect.timeout is not None or effect.context is not None or self.time.until is not None:
+            return self._call_apart(effect)
+        return effect.fn(*effect.args, **effect.kwargs)
 
-    async def _complete(self, effect: CallModel) -> Reply:
-        started = perf_counter()
-        try:
-            limit = self.time.limit(effect.timeout, no_answer)
-            call = effect if limit is None else effect.replace(timeout=limit.left())
-            model = model_for(effect.client)
-            own = getattr(model, "acomplete", None)
-            reply = await asked(call, own or model.complete, own is None and blocks(model, model.complete), limit)
-            if type(reply) is Reply or not hasattr(reply, "__await__"):
-                return reply
-            if effect.context is None and limit is None:
-                return await reply
-            return await within(_with_context(reply, effect.context), limit)
-        finally:
-            effect.seconds = perf_counter() - started
+    async def _call_apart(self, effect: Call) -> Any:
+        """A call that leaves the loop, has a time limit, or runs in a context of its own."""
+        limit = self.time.limit(effect.timeout, timed_out)
+        run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
+        if effect.worker or effect.timeout is not None:
+            value = await hop(lambda: run(*effect.args, **effect.kwargs), limit, drop)
+        else:
+            if limit is not None:
+                limit.left()
+            value = run(*effect.args, **effect.kwargs)
+        return await within(_with_context(value, effect.context), limit) if hasattr(value, "__await__") else value
+
+    def _complete(self, effect: CallModel) -> Any:
+        """A model's answer, or what is to be awaited for it."""
+        if effect.client is not self._client:
+            self._meet(effect.client)
+        if self._blocking or effect.timeout is not None or effect.context is not None or self.time.until is not None:
+            return self._complete_apart(effect)
+        return self._ask(effect)
+
+    def _meet(self, client: Any) -> None:
+        model = model_for(client)
+        own = getattr(model, "acomplete", None)
+        self._client, self._ask, self._blocking = client, own or model.complete, own is None and blocks(model, model.complete)
+
+    async def _complete_apart(self, effect: CallModel) -> Reply:
+        """A model call that leaves the loop, has a time limit, or runs in a context of its own."""
+        limit = self.time.limit(effect.timeout, no_answer)
+        call = effect if limit is None else effect.replace(timeout=limit.left())
+        reply = await asked(call, self._ask, self._blocking, limit)
+        return await within(_with_context(reply, effect.context), limit) if hasattr(reply, "__await__") else reply
 
     def beside(self) -> AsyncDriver:
         """A driver for a flow beside this one, with the same signal and time limit."""

@@ -46,7 +46,7 @@ class SyncDriver:
         self._time.begin()
         try:
             while True:
-                if isinstance(failure, Cancelled) and self._closing is None:
+                if failure is not None and self._closing is None and isinstance(failure, Cancelled):
                     self._closing = monotonic() + CLOSING_SECONDS
                 try:
                     effect = flow.send(answer) if failure is None else flow.throw(patience.told(flow, failure))
@@ -110,10 +110,8 @@ class SyncDriver:
         started = perf_counter()
         stoppable = self._closing is None
         try:
-            limit = self._time.limit(effect.timeout, timed_out)
-            if limit is not None:
-                limit.left()
-                return self.within(Job(lambda: _called(effect)), limit)
+            if effect.timeout is not None or self._time.until is not None:
+                return self._within_limit(effect)
             fn, context = effect.fn, effect.context
             value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)
             return value if type(value) is str else settled(value, stoppable)
@@ -121,6 +119,12 @@ class SyncDriver:
             raise sayable(error) from None
         finally:
             effect.seconds = perf_counter() - started
+
+    def _within_limit(self, effect: Call) -> Any:
+        limit = self._time.limit(effect.timeout, timed_out)
+        assert limit is not None
+        limit.left()
+        return self.within(Job(lambda: _called(effect)), limit)
 
     def _complete(self, effect: CallModel) -> Reply:
         started = perf_counter()

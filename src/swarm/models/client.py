@@ -38,14 +38,13 @@ class Model(Protocol):
         ...
 
 
-def model_for(client: Any) -> Any:
+def model_for(client: object) -> Any:
     """The client itself if it is a Model, else a view of it as one.
 
     Raises:
         ConfigError: it has neither `complete` and `stream` nor `chat.completions.create`.
     """
-    kind = cast("Any", type(client))
-    if hasattr(kind, "complete") and hasattr(kind, "stream"):
+    if hasattr(type(client), "complete") and hasattr(type(client), "stream"):
         return client
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
     if create is None:
