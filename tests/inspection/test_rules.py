@@ -246,8 +246,9 @@ def fine(instructions: str, *functions: Any, name: str = "Sales") -> list[str]:
     [
         "Never call refund_money. Do not use delete_all, and don't ever run drop_table.",
         "Use the order_id that refund_order wants. Ask for the agent(s) by name.",
+        "Use snake_case names and max_tokens=5. Call COUNT(*) sparingly.",
         "Keep snake_case out of your answers; some_field is fine.",
-        'Answer as {"order_id": "..."}.',
+        'Answer as {"order_id": "..."}. The tables are order_items(id, user_id) and users(id).',
         "Call refund_order, or `refund_order`, or the 'refund_order' function.",
     ],
 )
@@ -263,7 +264,6 @@ def test_what_is_no_tool_that_is_missing(instructions: str) -> None:
         ("When done, execute the function send_mail to tell them.", "send_mail"),
         ("The send_mail tool tells them.", "send_mail"),
         ("Tell them with notify().", "notify"),
-        ("Tell them with send_mail(to).", "send_mail"),
         ("Call the 'notify' function.", "notify"),
         ("Call refund_order, and then send_mail.", "send_mail"),
         ("Calling refund_order or send_mail is fine.", "send_mail"),

@@ -43,15 +43,17 @@ class Instructions:
 
 _NAME = r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+"  # with "_", as in no word of a language
 _QUOTE = "[`'\"*]*"
+_THE = r"(?:(?:the|your)\s+)?(?:(?:tool|function)s?\s+)?"
+# "Use look_up to ..." is a call, "use snake_case names" is none.
+_GOES_ON = r"(?:to|for|when|if|with|and|or|on|in|at|once|before|after|first|only|as|until|unless|then|again|tool|function)\b"
 _MENTIONED = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b(?:call|calls|calling|use|uses|using|invoke|invokes|run|runs|execute|executes|trigger)\s+"
-        rf"(?:(?:the|your)\s+)?(?:(?:tool|function)s?\s+)?{_QUOTE}(?P<name>{_NAME})\b",
+        rf"\b(?:calls?|calling|invokes?|triggers?)\s+{_THE}{_QUOTE}(?P<name>{_NAME})\b(?!=)",
+        rf"\b(?:uses?|using|runs?|executes?)\s+{_THE}{_QUOTE}(?P<name>{_NAME})\b{_QUOTE}(?=\s*(?:[.,;:)\n]|$|{_GOES_ON}))",
         rf"{_QUOTE}(?P<name>\b{_NAME}){_QUOTE}\s+(?:tool|function)\b",
         rf"\b(?:tool|function)s?:?\s+{_QUOTE}(?P<name>{_NAME})\b",
         r"(?<![\w.])(?P<name>[A-Za-z]\w*)\(\)",
-        rf"(?<![\w.])(?P<name>{_NAME})\(",
         r"(?:call|use|run|the)\s+(?P<quote>[`'\"])(?P<name>[A-Za-z]\w*)(?P=quote)\s+(?:tool|function)\b",
     )
 ]
