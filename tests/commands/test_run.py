@@ -18,7 +18,7 @@ def lines(text: str) -> list[str]:
 
 
 def test_it_shows_who_speaks_each_call_with_its_result_and_each_handoff(shop: Commands) -> None:
-    shop.write("go.py", "from shop import model, triage as agent; model._next = 1\n")
+    shop.write("go.py", "from shop import model, triage as agent; model._left.pop()\n")
     result = shop("run", "go:agent", "my shoe is lost")
     assert result.exit_code == 0
     assert lines(result.stdout) == [
@@ -88,7 +88,7 @@ def test_json_prints_every_event_as_one_line_and_nothing_else(shop: Commands) ->
     """U01: what tools print and the trace of --debug do not get among the events."""
     shop.write(
         "noisy.py",
-        "from shop import model, refunds, triage\nmodel._next = 1\ndef fails():\n    print('noise')\nrefunds.functions[1] = fails\n",
+        "from shop import model, refunds, triage\nmodel._left.pop()\ndef fails():\n    print('noise')\nrefunds.functions[1] = fails\n",
     )
     result = shop.process("run", "noisy:triage", "hello", "--json", "--debug")
     events = [json.loads(line) for line in lines(result.stdout)]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from swarm import Agent, Handoff, Response, Result, Swarm, tool
+from swarm.effects import CallModel, Reply
 from swarm.errors import ToolError
 from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.testing import Tape, TapeError, assert_handoffs
@@ -128,7 +129,7 @@ def test_a_result_that_ends_the_run_is_replayed(both: Both) -> None:
 
 
 def test_a_failure_is_replayed_as_the_model_was_told(both: Both) -> None:
-    """T07, D41"""
+    """T09, D41"""
 
     def fail(context_variables: dict[str, Any]) -> str:
         """Fail."""
@@ -196,14 +197,17 @@ def test_an_agent_used_as_a_tool_is_replayed_call_by_call(both: Both) -> None:
     class Model(ScriptedModel):
         """Answers by what is asked, since two experts ask at once."""
 
-        def _take(self, call_: Any) -> Any:
-            last = call_.request["messages"][-1]
-            if last["role"] == "user":
-                self._turns = [script[last["content"]]] * 9
-            else:
-                self._turns = [script.get(last["content"], script["done"])] * 9
-            self._next = 0
-            return super()._take(call_)
+        def __init__(self) -> None:
+            super().__init__([])
+
+        def complete(self, call: CallModel) -> Reply:
+            return ScriptedModel([self.turn(call)]).complete(call)
+
+        def stream(self, call: CallModel) -> Any:
+            return ScriptedModel([self.turn(call)]).stream(call)
+
+        def turn(self, call: CallModel) -> Turn:
+            return script.get(call.request["messages"][-1]["content"], script["done"])
 
     script = {
         "go": Turn(calls=[call("expert", {"input": "one"}, id="x"), call("expert", {"input": "two"}, id="y")]),
@@ -213,7 +217,7 @@ def test_an_agent_used_as_a_tool_is_replayed_call_by_call(both: Both) -> None:
         "second": Turn("said second"),
         "done": Turn("done"),
     }
-    tapes = [Tape(both.path, Model([]), record=True), Tape(both.path)]
+    tapes = [Tape(both.path, Model(), record=True), Tape(both.path)]
     responses = [
         both.drive(outer, "go", tape, swarm={"policies": [tape], "parallel_tools": parallel})
         for tape, parallel in zip(tapes, (False, True), strict=True)
@@ -260,7 +264,7 @@ def test_without_the_policy_tools_run(drive: Drive, path: Path) -> None:
 
 
 def test_a_call_that_may_not_run_is_not_recorded(drive: Drive, path: Path) -> None:
-    """X12: what waits for a person waits in the replay too."""
+    """X09: what waits for a person waits in the replay too."""
 
     @tool(approval=True)
     def pay() -> str:

@@ -70,7 +70,7 @@ class Turn:
 class ScriptedModel:
     """A Model that answers with scripted turns, in order, and records what it was asked.
 
-    As a context manager it fails at the end if turns are left over, naming them.
+    As a context manager it fails at the end if turns are left over, naming them, or if one was missing and something caught the error.
 
     Args:
         turns: each a text, a `call(...)`, a list of calls, a Turn, or an exception to raise.
@@ -86,15 +86,19 @@ class ScriptedModel:
     blocking = False
 
     def __init__(self, turns: Sequence[Any]) -> None:
-        self._turns = [_turn(turn) for turn in turns]
-        self._next = 0
+        self._count = len(turns)
+        # From the end, since pop() is safe where agents in threads ask side by side.
+        self._left = [(number, _turn(turn)) for number, turn in enumerate(turns)][::-1]
         self.requests: list[dict[str, Any]] = []
         self.open_streams = 0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._count} turns, {len(self._left)} left)"
 
     @property
     def unused(self) -> list[Turn]:
         """The turns that nobody has asked for."""
-        return self._turns[self._next :]
+        return [turn for _, turn in reversed(self._left)]
 
     def complete(self, call: CallModel) -> Reply:
         """The next turn as one answer."""
@@ -110,26 +114,32 @@ class ScriptedModel:
 
     def _take(self, call: CallModel) -> tuple[Turn, int]:
         self.requests.append({**call.request, "messages": list(call.request.get("messages", ()))})
-        if self._next >= len(self._turns):
-            last = call.request.get("messages", [{}])[-1]
-            raise SwarmError(
-                f"the script has {len(self._turns)} turns and was asked for one more, after the message "
-                f"{last.get('role')}: {last.get('content')!r}. Add a turn, or see .requests for why the run went on."
-            )
-        turn, number = self._turns[self._next], self._next
-        self._next += 1
+        try:
+            number, turn = self._left.pop()
+        except IndexError:
+            raise SwarmError(self._too_short(call.request)) from None
         if turn.error is not None:
             raise turn.error
         return turn, number
 
+    def _too_short(self, request: dict[str, Any]) -> str:
+        messages: list[dict[str, Any]] = request.get("messages") or [{}]
+        last = messages[-1]
+        return (
+            f"the script has {self._count} turns and was asked for one more, after the message "
+            f"{last.get('role')}: {last.get('content')!r}. Add a turn, or see .requests for why the run went on."
+        )
+
     def assert_done(self) -> None:
-        """Fail if turns are left over.
+        """Fail if turns are left over, or if one was missing.
 
         Raises:
-            AssertionError: names them.
+            AssertionError: names the turns, or the request for which there was none.
         """
         if self.unused:
-            raise AssertionError(f"{len(self.unused)} of {len(self._turns)} scripted turns were not used: {self.unused}")
+            raise AssertionError(f"{len(self.unused)} of {self._count} scripted turns were not used: {self.unused}")
+        if len(self.requests) > self._count:
+            raise AssertionError(self._too_short(self.requests[self._count]))
 
     def __enter__(self) -> ScriptedModel:
         return self

@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 from ...assembly import Assembler
 from ...effects import CallModel, Reply
 from ...errors import ModelError
-from ...models.client import model_for
 from ...models.default import default_client
 from ...models.profiles import Profile, choose
 from ...run import base_url_of
@@ -56,11 +55,6 @@ class Recorder:
             else:
                 self._client = given() if isclass(given) or isroutine(given) else given
         return self._client
-
-    @property
-    def model(self) -> Any:
-        """The client as a Model."""
-        return model_for(self.client)
 
     def head(self) -> Line:
         """What the first line says: who was asked, as far as the form of a request depends on it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,15 +13,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ...approvals import ApprovalError
-from ...drivers.aio import asked, hop
-from ...drivers.common import close_stream, iterator_of
-from ...drivers.sync import opened, settled
 from ...effects import Call, CallModel, CallTool, Flow, Reply, StartRun
 from ...errors import ModelError, OutOfTime
 from ...history import is_dict
-from ...models.client import blocks
 from ...models.profiles import Profile
 from ...types import Response
+from ..asking import aask, aread, ask, read
 from .lines import Line, TapeError
 from .player import Player
 from .recorder import Recorder, StreamNote, asked_model
@@ -105,7 +102,7 @@ class Tape:
         if recorder is None:
             return self._reply(call)
         try:
-            reply = settled(recorder.model.complete(recorder.sent(call)))
+            reply = ask(recorder.sent(call))
         except ModelError as error:
             recorder.add_failure(call, error)
             raise
@@ -117,7 +114,7 @@ class Tape:
         if recorder is None:
             return self._reply(call)
         try:
-            reply = await _asked(recorder.model, "complete", recorder.sent(call))
+            reply = await aask(recorder.sent(call))
         except ModelError as error:
             recorder.add_failure(call, error)
             raise
@@ -129,15 +126,9 @@ class Tape:
         if recorder is None:
             yield from self._chunks(call)
             return
-        chunks = None
-        try:
-            with StreamNote(recorder, call) as note:
-                sent = recorder.sent(call)
-                chunks = opened(recorder.model.stream(sent), sent)
-                for chunk in chunks:
-                    yield note.take(chunk)
-        finally:
-            close_stream(chunks)
+        with StreamNote(recorder, call) as note, closing(read(recorder.sent(call))) as chunks:
+            for chunk in chunks:
+                yield note.take(chunk)
 
     async def astream(self, call: CallModel) -> AsyncGenerator[Line, None]:
         """`stream` for asyncio."""
@@ -147,7 +138,7 @@ class Tape:
                 yield chunk
             return
         with StreamNote(recorder, call) as note:
-            async with aclosing(_streamed(recorder.model, recorder.sent(call))) as chunks:
+            async with aclosing(aread(recorder.sent(call))) as chunks:
                 async for chunk in chunks:
                     yield note.take(chunk)
 
@@ -245,39 +236,3 @@ class Tape:
 
 def _is_wanted() -> bool:
     return os.environ.get("SWARM_RECORD", "").lower() not in ("", "0", "false", "no")
-
-
-async def _asked(model: Any, way: str, call: CallModel) -> Any:
-    """Call a model's method as the async driver does: its async form if it has one, in a worker thread if it may block."""
-    own = getattr(model, f"a{way}", None)
-    method = own or getattr(model, way)
-    answer = await asked(call, method, own is None and blocks(model, method), None)
-    return await answer if hasattr(answer, "__await__") else answer
-
-
-async def _streamed(model: Any, call: CallModel) -> AsyncGenerator[Line, None]:
-    """The chunks of a model's stream, sync or async."""
-    chunks = iterator_of(await _asked(model, "stream", call), call)
-    is_blocking = getattr(model, "astream", None) is None and blocks(model, model.stream)
-    is_in_worker = False
-    try:
-        if hasattr(chunks, "__anext__"):
-            async for chunk in chunks:
-                yield chunk
-            return
-        while True:
-            is_in_worker = is_blocking  # a generator cannot be closed while another thread runs it
-            if is_blocking:
-                chunk = await hop(lambda: next(chunks, None), None, lambda _: close_stream(chunks))
-            else:
-                chunk = next(chunks, None)
-            is_in_worker = False
-            if chunk is None:
-                return
-            yield chunk
-    finally:
-        if not is_in_worker:
-            close = getattr(chunks, "aclose", None) or getattr(chunks, "close", None)
-            closing: Any = close() if close is not None else None
-            if hasattr(closing, "__await__"):
-                await closing
