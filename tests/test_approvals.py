@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Approve, Handoff, Pending, Refuse, Result, load_state, tool
+from swarm import Agent, Approve, Handoff, Pending, Refuse, Result, Usage, load_state, tool
 from swarm.errors import HistoryError, StateError
 from swarm.models.scripted import call
 from tests.modes import Drive, names
@@ -214,6 +214,7 @@ def test_a_tampered_state_is_refused(drive: Drive) -> None:
         (other, "delete_everything"),
         ({}, "version"),
         ("not json", "not JSON"),
+        ('{"version": "\ud83d"}', "not JSON"),
     ]:
         with pytest.raises(StateError, match=what):
             load_state(data, agents=[shop.agent])
@@ -374,6 +375,7 @@ BAD_FIELDS: list[tuple[str, Any]] = [
     ("origins", {"x": "y"}),
     ("messages", [{"role": "nobody"}]),
     ("nested", {"call_1_2": {"version": 1}}),
+    ("usage", {**Usage().as_dict(), "by_agent": {"Shop": {"input_tokens": 1}}}),
 ]
 
 

@@ -141,7 +141,11 @@ def test_broken_json_says_where(raw: Any, said: str) -> None:
     assert text.endswith("Send one complete JSON object.")
 
 
-@pytest.mark.parametrize("raw", ["[1]", "3", '"x"', "true", [1], 3])
+LOOP: list[Any] = []
+LOOP.append(LOOP)
+
+
+@pytest.mark.parametrize("raw", ["[1]", "3", '"x"', "true", [1], 3, ["\ud83d"], LOOP, (1,)])
 def test_json_that_is_no_object(raw: Any) -> None:
     """K11"""
     assert complaint(city, raw).startswith("The arguments of fn must be a JSON object like {}, got ")

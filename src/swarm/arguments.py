@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from pydantic_core import SchemaValidator, ValidationError, from_json, to_json
 
 from .errors import ToolArgumentsError
+from .history import json_text
 from .schema import Json, Schema
 from .signature import EMPTY, Signature
 
@@ -267,5 +268,8 @@ def _key(name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = to_json(value, fallback=str).decode()
+    try:
+        text = to_json(value, fallback=str).decode()
+    except ValueError:  # half characters, a list that holds itself
+        text = json_text(value)
     return text if len(text) <= 100 else f"{text[:100]}…"

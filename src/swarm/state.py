@@ -127,7 +127,7 @@ def load_state(data: str | bytes | dict[str, Any], agents: Iterable[Agent]) -> S
     if isinstance(data, str | bytes):
         try:
             data = from_json(data)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # TypeError: half a character
             raise StateError(f"the state is not JSON: {error}") from None
     by_name: dict[str, Agent] = {}
     for agent in agents:

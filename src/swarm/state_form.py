@@ -16,6 +16,14 @@ class _Form(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
+class SavedShare(_Form):
+    """What one agent used."""
+
+    input_tokens: Count
+    output_tokens: Count
+    calls: Count
+
+
 class SavedUsage(_Form):
     """As `Usage`."""
 
@@ -27,7 +35,7 @@ class SavedUsage(_Form):
     cost: Seconds | None
     seconds: Seconds
     estimated: bool
-    by_agent: dict[str, dict[Literal["input_tokens", "output_tokens", "calls"], Count]]
+    by_agent: dict[str, SavedShare]
 
 
 class SavedCounts(_Form):
