@@ -183,9 +183,9 @@ class Base:
             raise TypeError(f"limits must be a Limits, not {limits!r}: limits=Limits(model_calls=10)")
         if max_turns is None:
             given["max_turns"] = INFINITE
-        elif max_turns < 0:
+        elif not max_turns >= 0:  # NaN is neither
             raise ValueError(f"max_turns={max_turns!r} must not be negative; 0 asks no model, leave it out for no limit")
-        if timeout is not None and timeout <= 0:
+        if timeout is not None and not timeout > 0:
             raise ValueError(f"timeout={timeout!r} must be above zero seconds; leave it out for no limit")
         if self._observers:
             given["watched"] = True

@@ -57,7 +57,7 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not isinstance(value, int | float):
                 raise TypeError(f"Limits({name}={value!r}) must be a number")
-            if value is not None and value < 0:
+            if value is not None and not value >= 0:  # NaN is neither
                 raise ValueError(f"Limits({name}={value!r}) must not be negative; leave it out for no limit")
         if on_limit not in _ON_LIMIT:
             raise ValueError(f"Limits(on_limit={on_limit!r}) must be one of {', '.join(map(repr, _ON_LIMIT))}")

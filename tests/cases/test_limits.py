@@ -15,6 +15,7 @@ from tests.look import is_valid, outline, system_text, tool_texts
 from tests.modes import Drive
 
 HI = [{"role": "user", "content": "hi"}]
+NAN = float("nan")
 
 
 def search(q: str = "", page: int = 1) -> list[str]:
@@ -261,11 +262,13 @@ def test_bad_values_are_refused(name: str) -> None:
     """L06"""
     with pytest.raises(ValueError, match=name):
         Limits(**{name: -1})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=name):
+        Limits(**{name: float("nan")})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="on_limit"):
         Limits(on_limit="explode")
 
 
-@pytest.mark.parametrize("options", [{"max_turns": -1}, {"timeout": 0}, {"timeout": -1}])
+@pytest.mark.parametrize("options", [{"max_turns": -1}, {"max_turns": NAN}, {"timeout": 0}, {"timeout": -1}, {"timeout": NAN}])
 def test_bad_options_of_a_run_are_refused(drive: Drive, options: dict[str, Any]) -> None:
     """L06, X05"""
     with pytest.raises(ValueError, match=next(iter(options))):
