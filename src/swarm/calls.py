@@ -12,6 +12,7 @@ from .effects import Call, CallTool, Flow, HandOff, Message
 from .errors import OutOfTime, ToolError, ToolNotFound, ToolTimeout
 from .events import ToolDone, ToolStarted
 from .handoffs import message_for
+from .limits import too_many_handoffs
 from .messages import tool_message
 from .run import Run, RunInfo, logger
 from .tools import Tool, result_text
@@ -137,7 +138,7 @@ def attempt(run: Run, call: Planned) -> Flow:
     if outcome is None:
         assert call.tool is not None
         run.begun.add(call.id)
-        run.counts.tool_calls += 1
+        count(run, 1)
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
         try:
@@ -158,7 +159,7 @@ def attempt(run: Run, call: Planned) -> Flow:
         outcome.seconds = call.seconds
     if outcome.kind == "paused":
         run.begun.discard(call.id)
-        run.counts.tool_calls -= 1
+        count(run, -1)
         return outcome
     run.finished[call.id] = outcome
     if run.options.logs:
@@ -166,6 +167,12 @@ def attempt(run: Run, call: Planned) -> Flow:
     if run.options.watched:
         yield from run.tell(ToolDone(run.agent.name, record(run, call, outcome), tool_message(call.id, call.name, outcome.text)))
     return outcome
+
+
+def count(run: Run, calls: int) -> None:
+    """Note calls that began, or that only paused."""
+    for scope in run.scopes:
+        scope.tool_calls += calls
 
 
 def read(value: Any, tool: Tool | None = None) -> Outcome:
@@ -195,10 +202,9 @@ def _converted(run: Run, value: Any) -> Any:
 def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
     target = outcome.agent
     assert target is not None
-    allowed = run.options.limits.handoffs
-    if allowed is not None and run.counts.handoffs >= allowed:
-        run.limit = ("handoffs", f"{run.counts.handoffs} of {allowed} handoffs used")
-        refusal = Refuse(f"not handed over to {target.name}: {run.limit[1]}")
+    if (hit := too_many_handoffs(run.scopes)) is not None:
+        run.limit = hit
+        refusal = Refuse(f"not handed over to {target.name}: {hit[1]}")
     elif "handoff" in run.options.hooks:
         refusal = yield from run.through(HandOff(run.agent, target, call.id, RunInfo(run, call.id)))
         if isinstance(refusal, Agent):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .calls import Outcome, Planned, attempt, record
+from .calls import Outcome, Planned, attempt, count, record
 from .effects import Call, CallModel, Flow, Reply
 from .events import ToolDone, ToolStarted
 from .history import NOT_EXECUTED, json_text
@@ -61,7 +61,7 @@ def batch_of_subclass(run: Run, planned: list[Planned]) -> Flow:
         text = call.raw if isinstance(call.raw, str) and not call.changed else json_text(call.arguments)
         wanted.append({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}})
         run.begun.add(call.id)
-        run.counts.tool_calls += 1
+        count(run, 1)
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
     method = run.options.overrides["handle_tool_calls"]

@@ -9,6 +9,7 @@ from typing import Any
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
 from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
+from .limits import needs_tokens
 from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
@@ -52,7 +53,7 @@ def request_for(run: Run, tools: bool = True) -> Flow:
             _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if options.limits.tokens is not None or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
+        if needs_tokens(run.scopes) or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
         _spell_max_tokens(request, profile.max_tokens)
@@ -139,7 +140,7 @@ def _choose(run: Run, agent: Agent, request: dict[str, Any], profile: Profile) -
     if choice is None:
         return
     if choice not in ("auto", "none"):
-        if any(agent is other for other in run.spent):
+        if agent in run.spent:
             return
-        run.spent.append(agent)
+        run.spent[agent] = run.turn
     request["tool_choice"] = choice
