@@ -367,7 +367,26 @@ def test_content_in_text_parts_is_text() -> None:
         pytest.param([[{"index": 0, "id": "a", "function": {"name": "f", "arguments": None}}]], [("a", "f", "{}")], id="T03-null"),
         pytest.param([[piece(0, "a", "f", "")]], [("a", "f", "")], id="T02-empty"),
         pytest.param([[piece("0", 7, "f", "{}")]], [("7", "f", "{}")], id="odd-types"),
-        pytest.param([[{"index": 0}], [{"index": 0, "id": None, "function": None}]], [], id="nothing"),
+        pytest.param(
+            [[piece(name="f", arguments="{}")], [piece(name="f", arguments="")]], [("", "f", "{}")], id="name-said-again-without-ids"
+        ),
+        pytest.param(
+            [[piece(name="f", arguments="{}")], [piece(name="f", arguments="")], [piece(arguments='{"x": 1}')]],
+            [("", "f", "{}"), ("", "f", '{"x": 1}')],
+            id="second-call-without-ids",
+        ),
+        pytest.param(
+            [[piece(0, "a", "f", "{}", type="function")], [piece(0, None, "f", "", type="function")]],
+            [("a", "f", "{}")],
+            id="name-and-type-said-again",
+        ),
+        pytest.param(
+            [[piece(name="get_weather", arguments="{}")], [piece(name="get_weather_now", arguments="")]],
+            [("", "get_weather", "{}"), ("", "get_weather_now", "")],
+            id="longer-name-after-the-end",
+        ),
+        pytest.param([[piece(0, "", None, "{}")], [piece(0, "", "f", "")]], [("", "f", "{}")], id="name-after-all-arguments"),
+        pytest.param([[piece(0, "a", "f", "{}")], [piece(1, arguments="")]], [("a", "f", "{}")], id="empty-piece-under-a-new-number"),
         pytest.param(
             [[piece(0, "a", "f", "{")], [piece(0, None, None, "}")], [piece(0, None, None, "\n")]],
             [("a", "f", "{}\n")],
@@ -377,6 +396,89 @@ def test_content_in_text_parts_is_text() -> None:
 )
 def test_pieces_find_their_call(chunks: list[list[dict[str, Any]]], expected: list[tuple[str, str, str]]) -> None:
     assert calls_of(*chunks) == expected
+
+
+def test_entries_that_say_nothing_are_no_call() -> None:
+    empty = {"index": 0}, {"index": 0, "id": None, "function": None}, {"index": 0, "id": "a", "function": {"name": ""}}
+    deltas, reply = feed_all(*(chunk({"tool_calls": [entry]}) for entry in empty), chunk({}, "stop"))
+    assert deltas == []
+    assert reply.message == {"role": "assistant", "content": ""}
+
+
+def test_what_came_before_a_call_was_one_is_in_its_first_delta() -> None:
+    """K18"""
+    chunks = [[{"index": 0, "id": "a", "type": "function", "x": 1}], [piece(0, name="f", arguments="{")], [piece(0, arguments="}")]]
+    deltas, reply = feed_all(*(chunk({"tool_calls": entries}) for entries in chunks))
+    assert deltas[0]["tool_calls"] == [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{"}, "x": 1}]
+    assert added_up(deltas)[1] == [("a", "f", "{}")]
+    assert reply.message["tool_calls"][0]["x"] == 1
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [[piece(None, "a", "f", "")], [piece(None, None, "g", "")]],
+        [[piece(0, "a", "f", "")], [piece(0, "b", "g", "")], [piece(0, None, "h", "")]],
+        [[piece(0, None, "f", "")], [piece(0, None, "g", "")]],
+        [[piece(0, "a", "f", ""), piece(1, "b", "g", "")], [piece(0, None, "g", "")]],
+    ],
+    ids=["no number", "a number of two calls", "no ids", "the name of another call"],
+)
+def test_a_name_that_may_be_a_piece_or_another_call_is_an_error(chunks: list[list[dict[str, Any]]]) -> None:
+    """Putting names together on a guess would make one that nobody said."""
+    with pytest.raises(InvalidReply, match="neither an id nor a number of its own tells whether that is another call"):
+        calls_of(*chunks)
+
+
+def test_a_custom_tools_input_comes_in_pieces() -> None:
+    pieces = {"name": "run", "input": ""}, {"input": "1"}, {"input": "+1"}
+    entries = [{"index": 0, **({"id": "a", "type": "custom"} if at == 0 else {}), "custom": one} for at, one in enumerate(pieces)]
+    deltas, reply = feed_all(*(chunk({"tool_calls": [entry]}) for entry in entries), chunk({}, "tool_calls"))
+    assert reply.message["tool_calls"] == [{"id": "a", "type": "custom", "custom": {"name": "run", "input": "1+1"}}]
+    assert deltas[0]["tool_calls"] == [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "run", "input": ""}}]
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
+@pytest.mark.parametrize("shown", [True, False])
+def test_an_end_that_is_a_failure_is_raised(reason: str, shown: bool) -> None:
+    """P08: such an answer is cut in the middle, though the stream has its end; whole answers alike."""
+    assembler = Assembler("A")
+    if shown:
+        assembler.feed(chunk({"content": "Hel"}))
+    with pytest.raises(ServerError, match=rf"gave no error \(finish_reason: {reason}, WHY\)"):
+        assembler.feed({"choices": [{"index": 0, "delta": {"content": "lo"}, "finish_reason": reason, "native_finish_reason": "WHY"}]})
+    assert assembler.partial() == ({"role": "assistant", "content": "Hel"} if shown else None)
+    with pytest.raises(ServerError, match=f"finish_reason: {reason}"):
+        read_reply({"choices": [{"message": {"role": "assistant", "content": "Hello"}, "finish_reason": reason}]})
+
+
+def test_numbered_details_with_other_ids_are_other_details() -> None:
+    """P11: glued together, signatures are void."""
+    details = [{"type": "reasoning.encrypted", "index": 0, "id": id, "data": data} for id, data in (("a", "QQ"), ("b", "Qg"), ("a", "QQ"))]
+    _, reply = feed_all(*(chunk({"content": "x", "reasoning_details": [detail]}) for detail in details))
+    assert reply.message["reasoning_details"] == details[:2]
+
+
+def test_thoughts_in_pieces_end_with_their_signature() -> None:
+    """P11: a server that gets a thought back in pieces refuses it."""
+    said = [("Let ", ""), ("me.", None), ("", "s1"), ("And", ""), ("And", "s2"), ("So", "s3")]
+    blocks = [{"type": "thinking", "thinking": text, "signature": signature} for text, signature in said]
+    _, reply = feed_all(*(chunk({"content": "", "thinking_blocks": [block]}) for block in blocks), chunk({"content": "Yes"}))
+    assert [(block["thinking"], block["signature"]) for block in reply.message["thinking_blocks"]] == [
+        ("Let me.", "s1"),
+        ("And", "s2"),
+        ("So", "s3"),
+    ]
+
+
+def test_parts_of_content_that_go_on_are_one_part_and_others_are_not() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    think = [{"type": "thinking", "thinking": [{"type": "text", "text": text}]} for text in ("h", "m")]
+    parts: list[Any] = ["", [think[0]], [think[1]], {"type": "text", "text": "Hi"}, [image], [image], "!"]
+    deltas, reply = feed_all(*(chunk({"content": part}) for part in parts))
+    whole = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    assert reply.message["content"] == [whole, {"type": "text", "text": "Hi"}, image, image, {"type": "text", "text": "!"}]
+    assert "".join(delta.get("content", "") for delta in deltas) == "Hi!"
 
 
 def test_an_entry_instead_of_a_list_of_entries() -> None:

@@ -10,7 +10,7 @@ A driver answers the effects (see `effects`), so the same lines serve sync and a
 
 from __future__ import annotations
 
-from . import batches, calls, limits
+from . import batches, calls, limits, outputs
 from .approvals import ApprovalError, may_wait, undecided
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
 from .errors import Cancelled, LimitExceeded, attach
@@ -56,6 +56,8 @@ def turns(run: Run) -> Flow:
         reason = run.over or (yield from act(run, message))
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
+        if run.fields["output_type"] is not None:
+            reason = yield from outputs.settled(run, message, reason)
     if run.limit is not None and run.limit[2] is run.scope is not None and reason == limits.reason_of(run.limit[0]):
         yield from at_limit(run, info)
     if reason == "approval" and run.options.watched:
@@ -66,7 +68,9 @@ def turns(run: Run) -> Flow:
 def pick_up(run: Run) -> Flow:
     """Execute what the history left open, if it did. Returns a reason to stop, or None."""
     if run.over is not None:
-        return run.over
+        last = run.history[-1]
+        is_text = last["role"] == "assistant" and run.fields["output_type"] is not None
+        return (yield from outputs.settled(run, last, run.over)) if is_text else run.over
     if run.stopped_by is not None:
         run.limit = limits.hit_again(run.stopped_by, run.scopes, run.scope, run.repeats)
     if not open_calls(run.history):
@@ -138,3 +142,5 @@ def at_limit(run: Run, info: RunInfo) -> Flow:
             yield from batches.skip(run, calls.plan(run, message), f"Error: {NOT_EXECUTED}: {why}")
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
+        if run.fields["output_type"] is not None:
+            yield from outputs.settled(run, message, name)

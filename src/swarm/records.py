@@ -172,7 +172,7 @@ class Response(_Plain):
             "length", "refusal", "content_filter", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.
         pending: calls that wait for a decision, when `stop_reason` is "approval".
-        output: the value of `Result(stop=True)`, else None.
+        output: the final text as the `output_type` of its agent says, or the value of `Result(stop=True)`, else None.
     """
 
     __slots__ = ("messages", "agent", "context_variables", "usage", "stop_reason", "calls", "pending", "output", "_run", "_scope")

@@ -280,7 +280,9 @@ def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Ru
     run = Run(agents[saved.agent], repaired(saved.messages, allow_open_tail=True), context, options, signal, outer, path)
     run.restore(saved.id, saved.new_from)
     run.turn = run.replied = saved.turn
-    run.finish, run.cut_off, run.over, run.output = saved.finish, saved.cut_off, saved.over, saved.output
+    run.finish, run.cut_off = saved.finish, saved.cut_off
+    if run.history and run.history[-1]["role"] in ("assistant", "tool"):  # else somebody has something more to say
+        run.over, run.output = saved.over, saved.output
     if outer is None:
         run.usage = Usage(**saved.usage.model_dump())
     if saved.counts is not None:
