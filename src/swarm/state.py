@@ -281,7 +281,7 @@ def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Ru
     run.restore(saved.id, saved.new_from)
     run.turn = run.replied = saved.turn
     run.finish, run.cut_off = saved.finish, saved.cut_off
-    if run.history and run.history[-1]["role"] in ("assistant", "tool"):  # else somebody has something more to say
+    if run.history and (run.history[-1]["role"] in ("assistant", "tool") or "sender" in run.history[-1]):  # else there is more to say
         run.over, run.output = saved.over, saved.output
     if outer is None:
         run.usage = Usage(**saved.usage.model_dump())
