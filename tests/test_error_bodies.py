@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from swarm.errors import AuthenticationError, InvalidReply, ModelError, RateLimitError, RequestError, ServerError
-from swarm.messages import assistant_message, body_error, choice_error, read_reply
+from swarm.messages import assistant_message, body_error, choice_error, read_reply, wire
+from swarm.models.profiles import Profile
 
 
 def answered(message: Any, **more: Any) -> dict[str, Any]:
@@ -134,3 +135,17 @@ def test_content_in_parts_is_left_as_it_is() -> None:
     """P11"""
     parts = [{"type": "text", "text": "é"}, {"type": "audio"}]
     assert assistant_message({"content": parts}, "A")["content"] == parts
+
+
+def test_a_models_message_does_not_say_which_tool_answered() -> None:
+    """K07: that is bookkeeping of ours, on tool messages."""
+    assert "tool_name" not in assistant_message({"content": "x", "tool_name": "f", "sender": "Z"}, "A")
+    assert assistant_message({"content": "x", "sender": "Z"}, "A")["sender"] == "A"
+
+
+@pytest.mark.parametrize("strip", [False, True])
+def test_the_call_of_an_older_history_goes_to_strict_providers_too(strip: bool) -> None:
+    """P01: a field that the API reference knows, though it is deprecated."""
+    asked = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    history = [asked, {"role": "function", "name": "f", "content": "x"}]
+    assert wire(history, None, Profile(strip=strip)) == history

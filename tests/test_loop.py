@@ -97,8 +97,11 @@ def test_the_deadline_is_that_of_whatever_ends_first(drive: Drive, clock: Clock)
     agent = Agent(functions=[look])
     drive(agent, "go", [call("look"), "done"], limits=Limits(seconds=500))
     assert seen == [1_510.0]
+    begun = clock.now + 10
+    drive(agent, "go", [call("look"), "done"], timeout=300)
+    assert seen[1] == begun + 300
     drive(agent, "go", [call("look"), "done"])
-    assert seen[1] is None
+    assert seen[2] is None
 
 
 @pytest.mark.parametrize("on_limit", ["return", "answer", "raise"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from .calls import Outcome, Planned, attempt, record
 from .effects import Flow, Message, Now, Together
-from .events import HandedOff
+from .events import HandedOff, MessageAdded
 from .history import NOT_EXECUTED, call_name, open_calls
 from .limits import WARN_AFTER, Hit, is_timed, reason_of, repeated, too_many_calls, used_up
 from .messages import assistant_message, tool_message
@@ -139,7 +139,10 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         switched = take_over(run, planned, outcomes, handed)
     if run.over is None and run.limit is None:
         _look_for_circles(run, planned, outcomes, switched)
-    if switched and handed is not None and run.options.watched:  # told at the end, since who saves the run then must find it as it goes on
+    # Told at the end, since who saves the run then must find it as it goes on.
+    if run.options.watched and run.history[-1]["role"] == "user":
+        yield from run.tell(MessageAdded(source.name, run.history[-1]))
+    if switched and handed is not None and run.options.watched:
         yield from run.tell(HandedOff(source.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
     return run.over or (reason_of(run.limit[0]) if run.limit is not None else None)
 
@@ -163,7 +166,7 @@ def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], positio
         run.log("handoff from %s to %s", run.agent.name, outcome.agent.name)
     run.handed_by = (run.agent, planned[position].name)
     run.take_up(outcome.agent)
-    run.handoff, run.arrival = outcome.handoff, len(planned) - position
+    run.handoff, run.arrival = outcome.handoff, len(planned) - position + (run.history[-1]["role"] == "user")
     for scope in run.scopes:
         scope.handoffs += 1
     return True
@@ -175,7 +178,7 @@ def _look_for_circles(run: Run, planned: list[Planned], outcomes: list[Outcome],
         return
     executed: list[Any] = []
     for call, outcome in zip(planned, outcomes, strict=True):
-        executed += (call.name, outcome.text, call.arguments)
+        executed += (call.name, outcome.parts or outcome.text, call.arguments)
     times = repeated(run.circles, executed, switched and all(outcome.agent is not None for outcome in outcomes))
     if times < WARN_AFTER and times < allowed:
         return
@@ -220,11 +223,12 @@ def _written(entry: Message) -> Any:
 
 
 def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
-    """Put the tool messages of a batch behind its reply, in call order, and note the calls.
+    """Put the tool messages of a batch behind its reply, in call order, and note the calls. What they gave to see follows in one message.
 
     A call without an outcome had begun, or not; its message says which.
     """
     outcomes: list[Outcome] = []
+    seen: list[Message] = []
     winner: ToolCall | None = None
     for call in planned:
         outcome = run.finished.get(call.id) or run.held.pop(call.id, None) or call.outcome
@@ -234,12 +238,16 @@ def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
         if outcome.given:
             run.given.add(call.id)
         run.history.append(tool_message(call.id, call.name, outcome.text))
+        if outcome.parts:
+            seen += [{"type": "text", "text": f"From {call.name} ({call.id}):"}, *outcome.parts]
         noted = record(run, call, outcome)
         run.calls.append(noted)
         if outcome.agent is not None:
             if winner is not None:
                 winner.handoff_to = None
             winner = noted
+    if seen:
+        run.history.append({"role": "user", "content": seen, "sender": run.fields["name"]})
     run.begun.clear()
     run.finished.clear()
     run.nested.clear()

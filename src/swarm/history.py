@@ -64,8 +64,10 @@ def normal_call(call: Message) -> Message:
     function: Any = call.get("function")
     id, kind = call.get("id"), call.get("type")
     if not is_dict(function):
-        if type(id) is str and is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
-            return {key: value for key, value in call.items() if key != "function"} if "function" in call else call
+        if is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
+            if type(id) is str and "function" not in call:
+                return call
+            return {**{key: value for key, value in call.items() if key != "function"}, "id": "" if id is None else str(id)}
         function = {}
     name, arguments = function.get("name"), function.get("arguments")
     if type(id) is str and type(kind) is str and type(arguments) is str and type(name) is str and _is_legal(name):

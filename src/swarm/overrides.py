@@ -66,12 +66,13 @@ def batch_of_subclass(run: Run, planned: list[Planned]) -> Flow:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
     method = run.options.overrides["handle_tool_calls"]
     partial = yield Call(method, (Record.of({"calls": wanted}).calls, list(run.offered.values()), run.context, False), worker=True)
-    texts = {message["tool_call_id"]: str(message["content"]) for message in partial.messages}
+    texts = {message["tool_call_id"]: str(message["content"]) for message in partial.messages if "tool_call_id" in message}
     for call in todo:
         text = texts.get(call.id, NOT_EXECUTED)
         outcome = run.finished[call.id] = Outcome("error" if text.startswith("Error: ") else "ok", text)
         if call is todo[-1]:
             outcome.agent, outcome.variables = partial.agent, partial.context_variables
+            outcome.parts = [part for message in partial.messages if "tool_call_id" not in message for part in message["content"]]
         if run.options.watched:
             yield from run.tell(ToolDone(run.agent.name, record(run, call, outcome), tool_message(call.id, call.name, text)))
     run.context.update(partial.context_variables)

@@ -34,9 +34,10 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     profile, told = route.profile, fields["instructions"]
     if callable(told):
         told = yield from instructions_of(run, agent)
-    kind = fields["output_type"]
-    typed = kind is not None and kind is not str
-    tools = tools and not (typed and run.history and asked_again(run.history[-1]))
+    kind, typed, wanted = fields["output_type"], None, None
+    if kind is not None and kind is not str:
+        typed = output_of(agent)
+        tools = tools and not (run.history and asked_again(run.history[-1]))
     on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
     if tools:
@@ -44,7 +45,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
         if profile.tool_name is not None:
             profile.check_tools(on_offer, agent.name)
-    wanted, told = output_of(agent).request(profile, bool(entries), told) if typed else (None, told)
+    if typed is not None:
+        wanted, told = typed.request(profile, bool(entries), told)
     if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
         seen: WireHistory = yield from filtered(run, agent, route)
     else:

@@ -142,6 +142,7 @@ def _dumped_outcome(held: Outcome, named: Any) -> dict[str, Any]:
         "value": held.value if held.stop else None,
         "seconds": held.seconds,
         "given": held.given,
+        "parts": held.parts,
     }
 
 
@@ -371,7 +372,8 @@ def _revive_calls(run: Run, saved: Saved, agents: dict[str, Agent]) -> None:
 def _revived_outcome(held: SavedOutcome, agents: dict[str, Agent], agent: Agent, name: str) -> Outcome:
     from .calls import Outcome
 
-    outcome = Outcome(held.kind, held.text, ToolError(held.text.removeprefix("Error: ")) if held.kind == "error" else None)
+    error = ToolError(held.text.removeprefix("Error: ")) if held.kind == "error" else None
+    outcome = Outcome(held.kind, held.text, held.parts, error)
     outcome.agent = agents[held.agent] if held.agent is not None else None
     tool = table_of(agent).tools.get(name)
     outcome.handoff = tool.handoff if held.through_handoff and tool is not None else None

@@ -95,6 +95,7 @@ class SavedOutcome(_Form):
     value: Any
     seconds: Seconds
     given: bool
+    parts: list[dict[str, Any]] | None
 
 
 class Saved(_Form):

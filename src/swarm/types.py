@@ -283,6 +283,7 @@ class Result(BaseModel):
         agent: the agent that takes over, if any.
         context_variables: merged into the run's, one level deep.
         stop: whether the run ends here; `value` is then `Response.output`.
+        parts: what the model is to see: `Image`, `File`, or content parts as dicts. They follow the answers to all calls of the reply.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -291,3 +292,4 @@ class Result(BaseModel):
     agent: Agent | None = None
     context_variables: dict[str, Any] = Field(default_factory=dict)
     stop: bool = False
+    parts: list[Any] = Field(default_factory=list)
