@@ -252,7 +252,8 @@ def test_an_amount_must_be_a_number(value: Any) -> None:
 def test_an_amount_of_nothing_is_allowed() -> None:
     """L06: 0 forbids, None does not limit."""
     assert Limits(model_calls=0, seconds=0.0).bounded
-    assert not Limits(tool_calls=0, handoffs=0).bounded
+    assert Limits(tool_calls=0).bounded and Limits(handoffs=0).bounded
+    assert not Limits(repeats=0).bounded
 
 
 def scope(limits: Limits, **used: int) -> Scope:
