@@ -10,7 +10,7 @@ import pytest
 from swarm import Agent, Limits, Result, RunInfo, tool
 from swarm.errors import LimitExceeded
 from swarm.events import LimitHit
-from swarm.limits import Circles, Scope, remaining, repeated, too_many_calls, too_many_handoffs, used_up
+from swarm.limits import Circles, Scope, late, passed, remaining, repeated
 from swarm.models.scripted import Turn, call
 from tests.modes import Drive
 
@@ -266,32 +266,30 @@ def scope(limits: Limits, **used: int) -> Scope:
 
 def test_a_limit_is_used_up_when_it_is_reached() -> None:
     """L06"""
-    one = scope(Limits(seconds=1, model_calls=2))
-    assert used_up((one,), 100.9) is None
-    assert used_up((one,), 101.0) == ("seconds", "1.0 of 1 seconds used", one)
-    one.model_calls = 2
-    assert used_up((one,), 100.9) == ("model_calls", "2 of 2 model calls used", one)
-    assert used_up((one,), 100.9, only_seconds=True) is None
-    assert used_up((scope(Limits(), model_calls=9, tokens=9),), 1e9) is None
+    one = scope(Limits(seconds=1, model_calls=2, tokens=30), model_calls=1, tokens=29)
+    assert (late((one,), 100.9), passed("model_calls", (one,)), passed("tokens", (one,))) == (None, None, None)
+    one.model_calls, one.tokens = 2, 30
+    assert late((one,), 101.0) == ("seconds", "1.0 of 1 seconds used", one)
+    assert passed("model_calls", (one,)) == ("model_calls", "2 of 2 model calls used", one)
+    assert passed("tokens", (one,)) == ("tokens", "30 of 30 tokens used", one)
+    free = scope(Limits(), model_calls=9, tokens=9)
+    assert (late((free,), 1e9), passed("model_calls", (free,))) == (None, None)
 
 
 def test_calls_may_use_a_limit_up_but_not_pass_it() -> None:
     """L05"""
-    assert too_many_calls((scope(Limits(), tool_calls=2),), 100) is None
+    assert passed("tool_calls", (scope(Limits(), tool_calls=2),), 100) is None
     one = scope(Limits(tool_calls=3), tool_calls=2)
-    assert too_many_calls((one,), 1) is None
-    assert too_many_calls((one,), 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted", one)
+    assert passed("tool_calls", (one,), 1) is None
+    assert passed("tool_calls", (one,), 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted", one)
 
 
-def test_of_two_scopes_the_outer_one_is_named_first() -> None:
+@pytest.mark.parametrize("name", ["model_calls", "handoffs", "tool_calls", "tokens"])
+def test_of_two_scopes_the_outer_one_is_named_first(name: str) -> None:
     """D6: an inner scope cannot hide that the whole is used up."""
-    outer, inner = scope(Limits(model_calls=3, tool_calls=3, handoffs=1), model_calls=3, tool_calls=3, handoffs=1), scope(Limits())
-    inner.limits = Limits(model_calls=0, tool_calls=0, handoffs=0)
-    for find in (lambda scopes: used_up(scopes, 0.0), lambda scopes: too_many_calls(scopes, 1), too_many_handoffs):
-        hit = find((outer, inner))
-        assert hit is not None and hit[2] is outer
-    outer.limits = Limits()
-    assert (used_up((outer, inner), 0.0) or ("",))[-1] is inner
+    outer, inner = scope(Limits(**{name: 1}), **{name: 1}), scope(Limits(**{name: 0}))  # type: ignore[arg-type]
+    assert (passed(name, (outer, inner)) or ("",))[-1] is outer
+    assert (passed(name, (scope(Limits()), inner)) or ("",))[-1] is inner
 
 
 def test_what_is_left_is_the_least_of_all_scopes() -> None:
@@ -303,7 +301,6 @@ def test_what_is_left_is_the_least_of_all_scopes() -> None:
     assert inner.used == {"model_calls": 1, "handoffs": 2, "tool_calls": 0, "tokens": 5, "seconds": 0.0}
     assert remaining((Scope(Limits()),)) == {}
     assert "seconds" not in Scope(Limits()).used
-    assert repr(Scope(Limits(tokens=1))).startswith("Scope(Limits(tokens=1, repeats=50")
 
 
 class Vague:
