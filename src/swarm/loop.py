@@ -10,7 +10,7 @@ A driver answers the effects (see `effects`), so the same lines serve sync and a
 
 from __future__ import annotations
 
-from . import batches, calls, limits
+from . import batches, calls, limits, outputs
 from .approvals import ApprovalError, may_wait, undecided
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
 from .errors import Cancelled, LimitExceeded, attach
@@ -56,6 +56,8 @@ def turns(run: Run) -> Flow:
         reason = (yield from act(run, message, finish)) if message["tool_calls"] else limits.last_words(message, finish)
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
+        if run.fields["output_type"] is not None:
+            reason = yield from outputs.settled(run, message, reason)
     if not run.path and run.limit is not None and reason == limits.reason_of(run.limit[0]):
         yield from at_limit(run, info)
     if reason == "approval" and run.options.watched:
@@ -144,3 +146,5 @@ def at_limit(run: Run, info: RunInfo) -> Flow:
             yield from batches.skip(run, calls.plan(run, message), f"Error: {NOT_EXECUTED}: {why}")
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
+        if run.fields["output_type"] is not None:
+            yield from outputs.settled(run, message, name)

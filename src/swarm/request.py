@@ -13,6 +13,7 @@ from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
+from .outputs import asked_again, output_of
 from .run import Route, Run
 from .tools import callback_parameters
 from .types import Agent
@@ -32,6 +33,9 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     profile, told = route.profile, fields["instructions"]
     if callable(told):
         told = yield from instructions_of(run, agent)
+    kind = fields["output_type"]
+    typed = kind is not None and kind is not str
+    tools = tools and not (typed and run.history and asked_again(run.history[-1]))
     on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
     if tools:
@@ -39,6 +43,7 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
         if profile.tool_name is not None:
             profile.check_tools(on_offer, agent.name)
+    wanted, told = output_of(agent).request(profile, bool(entries), told) if typed else (None, told)
     if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
         seen: WireHistory = yield from filtered(run, agent, route)
     else:
@@ -46,6 +51,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told)}
     if fields["model_settings"]:
         request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
+    if wanted is not None:
+        request.setdefault("response_format", wanted)
     if entries:
         request["tools"] = entries
         if fields["tool_choice"] is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:

@@ -51,17 +51,19 @@ class Agent(BaseModel):
         description: one line for handoff tools and listings.
         handoffs: agents, or Handoff objects; each becomes a tool `transfer_to_<name>`.
         model_settings: further arguments of the request, such as `temperature`.
+        output_type: what its final text has to be: a pydantic model, dataclass, TypedDict, plain type, or a list or union of these. Read
+            into `Response.output`; a text that does not fit is asked for once more, without tools, and is then an OutputError.
         history_filter: what this agent sees: a function of `messages` (and `context_variables`) that returns messages.
         client: another provider than the Swarm's.
         profile: how the provider wants this agent's messages, a `swarm.models.profiles.Profile` or the name of one; by default as its
             client says, else as told by base URL and model name.
 
     Raises:
-        AgentError: a field that is unknown or wrong, a function that no model could call.
+        AgentError: a field that is unknown or wrong, a function that no model could call, a type that JSON cannot hold.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
-    __slots__ = ("_table",)  # the tool table, made from the lists below and collected with them; see offers.table_of
+    __slots__ = ("_output", "_table")  # made from the fields below and collected with them; see outputs.output_of, offers.table_of
 
     name: str = "Agent"
     model: str = "gpt-4o"
@@ -72,6 +74,7 @@ class Agent(BaseModel):
     description: str | None = None
     handoffs: list[Any] = Field(default_factory=list)
     model_settings: dict[str, Any] = Field(default_factory=dict)
+    output_type: Any = None
     history_filter: Callable[..., Any] | None = None
     client: Any = None
     profile: Any = None
@@ -91,6 +94,7 @@ class Agent(BaseModel):
             description: str | None = None,
             handoffs: Sequence[Agent | Handoff] = (),
             model_settings: dict[str, Any] = ...,
+            output_type: Any = None,
             history_filter: Callable[..., Any] | None = None,
             client: Any = None,
             profile: Profile | str | None = None,
@@ -107,6 +111,10 @@ class Agent(BaseModel):
                 from .offers import check_agent
 
                 check_agent(self)
+            if self.output_type is not None:
+                from .outputs import output_of
+
+                output_of(self)
 
     @field_validator("name")
     @classmethod
@@ -422,7 +430,7 @@ class Response(_Plain):
             "length", "refusal", "content_filter", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.
         pending: calls that wait for a decision, when `stop_reason` is "approval".
-        output: the value of `Result(stop=True)`, else None.
+        output: the final text as the `output_type` of its agent says, or the value of `Result(stop=True)`, else None.
     """
 
     __slots__ = ("messages", "agent", "context_variables", "usage", "stop_reason", "calls", "pending", "output", "_run")
