@@ -10,7 +10,7 @@ import pytest
 from swarm import Agent, Limits, Result, RunInfo, Usage, tool
 from swarm.errors import LimitExceeded
 from swarm.events import LimitHit
-from swarm.limits import Circles, Counts, repeated, too_many_calls, used_up
+from swarm.limits import Circles, Scope, repeated, too_many_calls, used_up
 from swarm.models.scripted import Turn, call
 from tests.modes import Drive
 

@@ -97,8 +97,11 @@ def test_the_deadline_is_that_of_whatever_ends_first(drive: Drive, clock: Clock)
     agent = Agent(functions=[look])
     drive(agent, "go", [call("look"), "done"], limits=Limits(seconds=500))
     assert seen == [1_510.0]
+    begun = clock.now + 10
+    drive(agent, "go", [call("look"), "done"], timeout=300)
+    assert seen[1] == begun + 300
     drive(agent, "go", [call("look"), "done"])
-    assert seen[1] is None
+    assert seen[2] is None
 
 
 @pytest.mark.parametrize("on_limit", ["return", "answer", "raise"])
@@ -148,3 +151,13 @@ def test_one_turn_may_still_ask_for_a_last_answer(drive: Drive) -> None:
     assert [event.turn for event in events if isinstance(event, TurnStarted)] == [1, 2]
     assert [event.turn for event in events if isinstance(event, TurnEnded)] == [1, 2]
     assert names(events)[-5:] == ["LimitHit", "TurnStarted", "MessageDone", "TurnEnded", "Done"]
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "INFO"])
+def test_what_was_answered_is_logged_at_debug_only(drive: Drive, caplog: pytest.LogCaptureFixture, level: str) -> None:
+    """U01, K16: also without a redaction hook, which is not asked where nothing is logged."""
+    asked: list[Any] = []
+    with caplog.at_level(level, logger="swarm"):
+        drive(Agent(name="A"), "go", ["the answer"], swarm={"redact": lambda value: asked.append(value) or str(value)})
+    assert ("A answered: {'role': 'assistant', 'content': 'the answer'" in caplog.text) is (level == "DEBUG")
+    assert bool(asked) is (level == "DEBUG")

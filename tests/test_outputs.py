@@ -383,7 +383,7 @@ UNREAD: list[tuple[Any, str, str]] = [
     (Model, "", "no JSON"),
     (Model, '{"n": 3', "no JSON"),
     (Model, '{"m": 3}', "missing: n"),
-    (Model, '{"n": NaN}', "no JSON"),
+    (Model, '{"n": NaN}', "n should be a .*, got NaN"),
     (Model, '{"n": "\\ud83d"}', "cannot be read"),
     (Model, "[" * 3000, "no JSON"),
     (Model, '{"n": true}', "n should be a valid integer, got true"),

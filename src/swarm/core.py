@@ -163,7 +163,7 @@ class Swarm(Base, LowLevel):
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
-        return Stream(driver.drive(loop.conversation(run)), run.signal, self._observed(debug, item_of))
+        return Stream(driver.drive(loop.conversation(run)), run, self._observed(debug, item_of))
 
     def _finish(self, run: Run, debug: bool) -> Response:
         events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
@@ -289,7 +289,7 @@ class AsyncSwarm(Base):
 
         driver = AsyncDriver(run.signal, run.options.timeout)
         observe = self._observe if self._observers else None
-        return AsyncStream(driver.drive(loop.conversation(run)), driver, run.signal, self._reader(debug, item_of), observe)
+        return AsyncStream(driver.drive(loop.conversation(run)), driver, run, self._reader(debug, item_of), observe)
 
     async def _finish(self, run: Run, debug: bool) -> Response:
         from .drivers.aio import AsyncDriver

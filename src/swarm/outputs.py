@@ -10,20 +10,18 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .arguments import complaint, fitted
 from .effects import Flow, Message
 from .errors import AgentError, OutputError
 from .events import MessageAdded
 from .history import is_dict, json_text, legal_name
+from .models.profiles import Profile
+from .run import Run
 from .schema import Json, NotStrict, Schema, strictly
 from .signature import Signature
-
-if TYPE_CHECKING:
-    from .models.profiles import Profile
-    from .run import Run
-    from .types import Agent
+from .types import Agent
 
 _VALUE = "value"  # the key of an answer that is no object by itself, since providers take only objects
 _ASKED_AGAIN = "Your last answer cannot be used: "
@@ -43,12 +41,12 @@ class Output:
 
     Attributes:
         kind: the type.
-        schema: the JSON Schema of the answer, always of an object.
-        bare: whether the value is that object itself, and not under its key "value".
-        strict: the schema as strict mode takes it, or None if it cannot be said so.
+        bare: whether the value is an object, and not under the key "value" of one.
+        wish: the answer's form, in words and as a JSON Schema.
+        format: the same as a strict `response_format`, or None if it cannot be said so.
     """
 
-    __slots__ = ("_name", "_validator", "bare", "kind", "schema", "strict")
+    __slots__ = ("_validator", "bare", "format", "kind", "wish")
 
     def __init__(self, kind: Any, agent: str) -> None:
         from .adapters import nearest_adapter  # loads most of pydantic, which agents without a type do without
@@ -57,22 +55,22 @@ class Output:
 
         if nearest_adapter(kind, [])[1]:
             raise AgentError(
-                f"Agent {agent!r}: output_type={kind!r} cannot be read from JSON; give a pydantic model, a dataclass, a TypedDict, a plain "
-                "type such as int, or a list or union of these"
+                f"Agent {agent!r}: output_type={kind!r} cannot be read from JSON; give a pydantic model, a dataclass, int, ..."
             )
         answer.__annotations__[_VALUE] = kind
         made = Schema(Signature(answer), "output_type")
-        whole = made.parameters()
-        inner: Json = whole["properties"][_VALUE]
+        schema = made.parameters()
+        inner: Json = schema["properties"][_VALUE]
         self.kind = kind
         self.bare = inner.get("type") == "object"
-        self.schema = {**inner, **({"$defs": whole["$defs"]} if "$defs" in whole else {})} if self.bare else whole
+        if self.bare:
+            schema = {**inner, **({"$defs": schema["$defs"]} if "$defs" in schema else {})}
         self._validator = made.validator
-        self._name = legal_name(getattr(kind, "__name__", "answer"))
-        try:
-            self.strict = strictly(self.schema)
-        except NotStrict:
-            self.strict = None
+        self.wish = f"Your final answer must be one JSON object and nothing else. It must follow this JSON Schema:\n{json_text(schema)}"
+        self.format: Json | None = None
+        with suppress(NotStrict):
+            form = {"name": legal_name(getattr(kind, "__name__", "answer")), "strict": True, "schema": strictly(schema)}
+            self.format = {"type": "json_schema", "json_schema": form}
 
     def request(self, profile: Profile, beside_tools: bool, told: str | None) -> tuple[Json | None, str | None]:
         """What asks for the answer: the `response_format` if the provider takes one that helps, and the instructions.
@@ -83,13 +81,9 @@ class Output:
             told: the agent's instructions.
         """
         way = profile.response_format if not beside_tools or profile.response_format == "json_schema_with_tools" else None
-        if way in ("json_schema", "json_schema_with_tools") and self.strict is not None:
-            return {"type": "json_schema", "json_schema": {"name": self._name, "strict": True, "schema": self.strict}}, told
-        told = f"{told}\n\n{self._wish()}" if told else self._wish()
-        return ({"type": "json_object"} if way == "json_object" else None), told
-
-    def _wish(self) -> str:
-        return f"Your final answer must be one JSON object and nothing else. It must follow this JSON Schema:\n{json_text(self.schema)}"
+        if self.format is not None and way not in (None, "json_object"):
+            return self.format, told
+        return {"type": "json_object"} if way == "json_object" else None, f"{told}\n\n{self.wish}" if told else self.wish
 
     def read(self, text: str) -> Any:
         """The value in a text: in the text as a whole, or else in the last JSON in it that fits, in a fence or among other words.
@@ -97,6 +91,8 @@ class Output:
         Raises:
             OutputError: no JSON in it fits; its text says what is wrong.
         """
+        if self.kind is str:
+            return text
         why = ""
         for found in values_in(text) if self.bare else [*values_in(text), text.strip()]:  # the text itself: a word, a date
             data: Json = found if not self.bare and is_dict(found) and found.keys() == {_VALUE} else {_VALUE: found}
@@ -109,15 +105,6 @@ class Output:
                 return values[_VALUE]
             why = why or complaint(data[_VALUE], [{**error, "loc": error["loc"][1:]} for error in errors]).strip()
         raise OutputError(f"it {why}" if why.startswith("should ") else why or "it holds no JSON")
-
-    def again(self, why: str, agent: str) -> Message:
-        """The message that asks once more.
-
-        Args:
-            why: what was wrong.
-            agent: name of the agent that answered; its `sender`, since no user wrote it.
-        """
-        return {"role": "user", "content": f"{_ASKED_AGAIN}{why}. Do not call functions now. {self._wish()}", "sender": agent}
 
 
 def output_of(agent: Agent) -> Output:
@@ -151,42 +138,32 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
         OutputError: the text does not fit, nor did the one before.
     """
     at = next(at for at in range(len(run.history) - 1, -1, -1) if run.history[at] is message)
-    repaired = at > 0 and asked_again(run.history[at - 1])
-    if message["tool_calls"]:
-        if repaired:
-            raise _failure(run, "it calls functions")
+    asked, calls, output = at > 0 and asked_again(run.history[at - 1]), message.get("tool_calls"), output_of(run.agent)
+    if calls and not asked:
         return reason
-    text: str = message["content"] or ""
-    if run.fields["output_type"] is str:
-        run.output = text
-        return reason
-    output = output_of(run.agent)
     try:
-        run.output = output.read(text)
+        if calls:
+            raise OutputError("it calls functions")
+        run.output = output.read(message["content"] or "")
+        return reason
     except OutputError as error:
-        if reason != "complete":
-            return reason
-        if repaired:
-            raise _failure(run, str(error)) from None
-        question = output.again(str(error), run.fields["name"])
-        run.history.append(question)
-        if run.options.watched:
-            yield from run.tell(MessageAdded(run.fields["name"], question))
-        return None
-    return reason
-
-
-def _failure(run: Run, why: str) -> OutputError:
-    kind = run.fields["output_type"]
-    return OutputError(
-        f"the final text of agent {run.fields['name']!r} is no {getattr(kind, '__name__', kind)}, also when asked for once more: {why}. "
-        "The whole run is on .response"
-    )
+        why = str(error)
+    if asked and (calls or reason == "complete"):
+        kind = getattr(output.kind, "__name__", output.kind)
+        raise OutputError(f"the final text of agent {run.agent.name!r} is no {kind}, also when asked for once more: {why} (see .response)")
+    if reason != "complete":
+        return reason
+    content = f"{_ASKED_AGAIN}{why}. Do not call functions now. {output.wish}"
+    run.history.append({"role": "user", "content": content, "sender": run.agent.name})
+    run.over = None
+    if run.options.watched:
+        yield from run.tell(MessageAdded(run.agent.name, run.history[-1]))
+    return None
 
 
 def values_in(text: str) -> list[Any]:
     """The JSON values in a text: the whole of it, or else the objects and arrays that stand in it, the last one first."""
-    decoder = json.JSONDecoder(parse_constant=_refused)
+    decoder = json.JSONDecoder()
     with suppress(ValueError, RecursionError):
         return [decoder.decode(text.strip())]
     found: list[Any] = []
@@ -197,7 +174,3 @@ def values_in(text: str) -> list[Any]:
             value, at = decoder.raw_decode(text, opening.start())
             found.append(value)
     return found[::-1]
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"JSON has no {name}")
