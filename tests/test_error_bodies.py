@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from swarm.errors import AuthenticationError, InvalidReply, ModelError, RateLimitError, RequestError, ServerError
-from swarm.messages import assistant_message, body_error, choice_error, read_reply
+from swarm.messages import assistant_message, body_error, choice_error, read_reply, wire
+from swarm.models.profiles import Profile
 
 
 def answered(message: Any, **more: Any) -> dict[str, Any]:
@@ -134,3 +135,57 @@ def test_content_in_parts_is_left_as_it_is() -> None:
     """P11"""
     parts = [{"type": "text", "text": "é"}, {"type": "audio"}]
     assert assistant_message({"content": parts}, "A")["content"] == parts
+
+
+def test_a_models_message_does_not_say_which_tool_answered() -> None:
+    """K07: that is bookkeeping of ours, on tool messages."""
+    assert "tool_name" not in assistant_message({"content": "x", "tool_name": "f", "sender": "Z"}, "A")
+    assert assistant_message({"content": "x", "sender": "Z"}, "A")["sender"] == "A"
+
+
+@pytest.mark.parametrize("strip", [False, True])
+def test_the_call_of_an_older_history_goes_to_strict_providers_too(strip: bool) -> None:
+    """P01: a field that the API reference knows, though it is deprecated."""
+    asked = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    history = [asked, {"role": "function", "name": "f", "content": "x"}]
+    assert wire(history, None, Profile(strip=strip)) == history
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("authentication_error", 401),
+        ("context_length_exceeded", 400),
+        ("insufficient_quota", 429),
+        ("internal_server_error", 500),
+        ("invalid_api_key", 401),
+        ("invalid_request_error", 400),
+        ("overloaded_error", 503),
+        ("permission_error", 403),
+        ("rate_limit_error", 429),
+        ("rate_limit_exceeded", 429),
+        ("server_error", 500),
+    ],
+)
+@pytest.mark.parametrize("field", ["type", "code"])
+def test_a_status_that_is_said_in_words(field: str, said: str, status: int) -> None:
+    """P08"""
+    assert body_error({"error": {"message": "m", field: said}}).status == status
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "aborted", "insufficient_system_resource"])
+def test_every_end_that_is_a_failure(reason: str) -> None:
+    """P08"""
+    assert isinstance(choice_error({"finish_reason": reason}), ServerError)
+
+
+def test_null_fields_of_a_reply_are_not_kept() -> None:
+    """P01: nor lists of annotations with nothing in them."""
+    message = assistant_message({"content": "x", "refusal": "", "annotations": [], "audio": None, "odd": ""}, "A")
+    assert message == {"role": "assistant", "content": "x", "sender": "A", "tool_calls": None, "odd": ""}
+
+
+def test_what_is_sent_where_empty_text_is_refused() -> None:
+    """P03"""
+    sent = wire([{"role": "assistant", "content": ""}, {"role": "user", "content": ""}], None, Profile(refuse_empty_text=True))
+    assert [message["content"] for message in sent] == ["(empty)", "(empty)"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Limits, Result, RunInfo, Usage, tool
+from swarm import Agent, Limits, Result, RunInfo, tool
 from swarm.errors import LimitExceeded
 from swarm.events import LimitHit
-from swarm.limits import Circles, Scope, repeated, too_many_calls, used_up
+from swarm.limits import Circles, Scope, remaining, repeated, too_many_calls, too_many_handoffs, used_up
 from swarm.models.scripted import Turn, call
 from tests.modes import Drive
 
@@ -252,26 +252,58 @@ def test_an_amount_must_be_a_number(value: Any) -> None:
 def test_an_amount_of_nothing_is_allowed() -> None:
     """L06: 0 forbids, None does not limit."""
     assert Limits(model_calls=0, seconds=0.0).bounded
-    assert not Limits(tool_calls=0, handoffs=0).bounded
+    assert Limits(tool_calls=0).bounded and Limits(handoffs=0).bounded
+    assert not Limits(repeats=0).bounded
+
+
+def scope(limits: Limits, **used: int) -> Scope:
+    made = Scope(limits)
+    made.started = 100.0
+    for name, amount in used.items():
+        setattr(made, name, amount)
+    return made
 
 
 def test_a_limit_is_used_up_when_it_is_reached() -> None:
     """L06"""
-    one, counts, usage = Limits(seconds=1, model_calls=2), Counts(), Usage()
-    assert used_up(one, counts, usage, 0.9) is None
-    assert used_up(one, counts, usage, 1.0) == ("seconds", "1.0 of 1 seconds used")
-    counts.model_calls = 2
-    assert used_up(one, counts, usage, 0.9) == ("model_calls", "2 of 2 model calls used")
-    assert used_up(one, counts, usage, 0.9, only_seconds=True) is None
-    assert used_up(Limits(), counts, usage, 1e9) is None
+    one = scope(Limits(seconds=1, model_calls=2))
+    assert used_up((one,), 100.9) is None
+    assert used_up((one,), 101.0) == ("seconds", "1.0 of 1 seconds used", one)
+    one.model_calls = 2
+    assert used_up((one,), 100.9) == ("model_calls", "2 of 2 model calls used", one)
+    assert used_up((one,), 100.9, only_seconds=True) is None
+    assert used_up((scope(Limits(), model_calls=9, tokens=9),), 1e9) is None
 
 
 def test_calls_may_use_a_limit_up_but_not_pass_it() -> None:
     """L05"""
-    counts = Counts(tool_calls=2)
-    assert too_many_calls(Limits(), counts, 100) is None
-    assert too_many_calls(Limits(tool_calls=3), counts, 1) is None
-    assert too_many_calls(Limits(tool_calls=3), counts, 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted")
+    assert too_many_calls((scope(Limits(), tool_calls=2),), 100) is None
+    one = scope(Limits(tool_calls=3), tool_calls=2)
+    assert too_many_calls((one,), 1) is None
+    assert too_many_calls((one,), 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted", one)
+
+
+def test_of_two_scopes_the_outer_one_is_named_first() -> None:
+    """D6: an inner scope cannot hide that the whole is used up."""
+    outer, inner = scope(Limits(model_calls=3, tool_calls=3, handoffs=1), model_calls=3, tool_calls=3, handoffs=1), scope(Limits())
+    inner.limits = Limits(model_calls=0, tool_calls=0, handoffs=0)
+    for find in (lambda scopes: used_up(scopes, 0.0), lambda scopes: too_many_calls(scopes, 1), too_many_handoffs):
+        hit = find((outer, inner))
+        assert hit is not None and hit[2] is outer
+    outer.limits = Limits()
+    assert (used_up((outer, inner), 0.0) or ("",))[-1] is inner
+
+
+def test_what_is_left_is_the_least_of_all_scopes() -> None:
+    """D6"""
+    outer = scope(Limits(model_calls=9, tokens=100, seconds=60), model_calls=3, tokens=90)
+    inner = scope(Limits(model_calls=2, tokens=50, handoffs=1), model_calls=1, tokens=5, handoffs=2)
+    outer.seconds = 45.0
+    assert remaining((outer, inner)) == {"model_calls": 1, "tokens": 10, "seconds": 15.0, "handoffs": 0}
+    assert inner.used == {"model_calls": 1, "handoffs": 2, "tool_calls": 0, "tokens": 5, "seconds": 0.0}
+    assert remaining((Scope(Limits()),)) == {}
+    assert "seconds" not in Scope(Limits()).used
+    assert repr(Scope(Limits(tokens=1))).startswith("Scope(Limits(tokens=1, repeats=50")
 
 
 class Vague:

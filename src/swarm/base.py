@@ -149,6 +149,7 @@ class Base:
 
     def _resume(
         self,
+        item_of: Callable[[Event], Any] | None,
         state: State,
         approvals: Approvals | None,
         context_variables: dict[str, Any] | None,
@@ -158,14 +159,22 @@ class Base:
         limits: Limits | None,
         timeout: float | None,
     ) -> Any:
-        """What a saved run comes to."""
+        """A saved run that goes on: the stream of its events, or without `item_of` what it comes to."""
         if not isinstance(state, State):  # type: ignore[redundant-expr]  # callers without a type checker
             raise TypeError(f"resume takes a State, not {type(state).__name__}: load_state(data, agents=[...]) makes one")
         _check_dicts(approvals, context_variables)
-        options = self._options(model_override=model_override, max_turns=max_turns, limits=limits, timeout=timeout, watched=debug)
+        streams = item_of is not None
+        options = self._options(
+            model_override=model_override,
+            stream=streams,
+            max_turns=max_turns,
+            limits=limits,
+            timeout=timeout,
+            watched=debug or streams,
+        )
         run = revive(state, options, approvals or {}, context_variables or {})
         self._need_client(run)
-        return self._finish(run, debug)
+        return self._finish(run, debug) if item_of is None else self._stream(run, debug, item_of)
 
     def _begin(self, agent: Agent, messages: Any, context: dict[str, Any] | None, approvals: Approvals | None = None, **given: Any) -> Run:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker

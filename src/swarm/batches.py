@@ -23,10 +23,7 @@ CUT_OFF = {
 
 def too_many(run: Run, planned: list[Planned]) -> Hit | None:
     """The limit that forbids running a batch, or None."""
-    for scope in run.scopes:
-        if scope.limits.tool_calls is not None:
-            return too_many_calls(run.scopes, sum(call.outcome is None and call.id not in run.held for call in planned))
-    return None
+    return too_many_calls(run.scopes, sum(call.outcome is None and call.id not in run.held for call in planned))
 
 
 def reopened(run: Run) -> Message:
@@ -250,5 +247,6 @@ def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
         run.history.append({"role": "user", "content": seen, "sender": run.fields["name"]})
     run.begun.clear()
     run.finished.clear()
-    run.nested.clear()
+    if run.nested:
+        run.nested.clear()
     return outcomes

@@ -141,7 +141,8 @@ def attempt(run: Run, call: Planned) -> Flow:
     if outcome is None:
         assert call.tool is not None
         run.begun.add(call.id)
-        count(run, 1)
+        for scope in run.scopes:
+            scope.tool_calls += 1
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
         try:

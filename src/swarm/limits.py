@@ -35,7 +35,7 @@ class Limits:
         on_limit: "return" returns what was done; "answer" asks once more without tools and returns that; "raise" raises
             LimitExceeded, with the response on it. Inside a call this is what the call comes to.
 
-    Attributes are the arguments, and `bounded`: whether there is anything to look at before a model call.
+    Attributes are the arguments, and `bounded`: whether any amount but `repeats` is limited.
 
     Raises:
         ValueError: a negative amount, or an unknown `on_limit`.
@@ -60,7 +60,7 @@ class Limits:
         self.seconds = seconds
         self.repeats = repeats
         self.on_limit: Literal["return", "answer", "raise"] = on_limit
-        self.bounded = any(amount is not None for amount in (model_calls, tokens, seconds))
+        self.bounded = any(amount is not None for amount in (model_calls, handoffs, tool_calls, tokens, seconds))
         for name in _AMOUNTS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, int | float):
@@ -196,6 +196,8 @@ def before(run: Run, now: float) -> str | None:
         return "max_turns"
     if run.signal.after_turn and not run.path:
         return "cancelled"
+    if not run.bounded:
+        return None
     run.limit = used_up(run.scopes, now)
     return reason_of(run.limit[0]) if run.limit is not None else None
 

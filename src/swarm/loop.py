@@ -118,7 +118,7 @@ def act(run: Run, message: Message) -> Flow:
         return run.over
     run.cut_off = False
     run.pending = (yield from undecided(run, planned)) if may_wait(run, planned) else []
-    if not run.pending and (hit := batches.too_many(run, planned)) is not None:
+    if run.bounded and not run.pending and (hit := batches.too_many(run, planned)) is not None:
         run.limit = hit
         yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {hit[1]}")
         return f"limit:{hit[0]}"

@@ -145,17 +145,15 @@ class Run:
         agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
         handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
         history, new_from: every message, the caller's (repaired) first; where the new ones begin.
-        context: the context variables, live.
-        path: ids of the calls this run is nested in.
+        context: the context variables, live; path: ids of the calls this run is nested in.
 
-    What was used: usage (shared with nested runs), scopes (the limits that hold, outermost first, and what was used of them), scope (its
-        own, if it has one), repeats (how often it may go in place), circles, turn; replied: the last turn whose reply is in the history.
+    What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
+        more than repeats), repeats (how often it may go in place), circles, turn, replied (the last turn whose reply is in the history).
 
     What became of calls:
         calls: every call so far; begun, finished: ids of calls of this batch that started, and what they came to.
         offered: the tools that were on offer with the last reply, by name.
-        approvals: decisions for the calls that were open at the beginning, or None.
-        pending: what waits for a person.
+        approvals: decisions for the calls that were open at the beginning, or None; pending: what waits for a person.
         held, given: finished answers of a batch that was not finished, by call id; ids of those that the caller's history had.
         nested: runs inside the calls of this batch, by call id.
 
@@ -178,6 +176,7 @@ class Run:
         "arrival",
         "asked",
         "begun",
+        "bounded",
         "circles",
         "calls",
         "context",
@@ -237,6 +236,7 @@ class Run:
         self.usage = outer.usage if outer else Usage()
         self.scope = None if outer else Scope(options.limits)
         self.scopes: Scopes = outer.scopes if outer else (cast("Scope", self.scope),)
+        self.bounded = outer.bounded if outer else options.limits.bounded
         self.repeats = outer.repeats if outer else options.limits.repeats
         self.circles = Circles()
         self.memory: dict[int, dict[str, Any]] = outer.memory if outer else {}
@@ -294,6 +294,7 @@ class Run:
             self.scope = Scope(limits)
             self.scopes = (*self.scopes, self.scope)
         self.scope.limits = limits
+        self.bounded = self.bounded or limits.bounded
         self.repeats = smaller(self.repeats, limits.repeats)
 
     def tell(self, event: events.Event) -> Flow:
@@ -371,7 +372,7 @@ class Run:
             inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
             usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
             usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
-        elif needs_tokens(self.scopes):
+        elif self.bounded and needs_tokens(self.scopes):
             inputs, outputs = _estimate(effect.request.get("messages", ())), _estimate([reply.message])
             usage.estimated = True
         else:

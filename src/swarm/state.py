@@ -120,8 +120,15 @@ def _dumped(run: Run, agents: dict[str, Agent]) -> dict[str, Any]:
         "origins": {str(places[key]): url for key, url in list(run.origins.items()) if key in places and isinstance(url, str)},
         "held": {id: _dumped_outcome(outcome, named) for id, outcome in held.items()},
         "begun": sorted(begun - held.keys() - run.nested.keys()),
+        "unknown": _unknown(run, held),
         "nested": {id: _dumped(inner, agents) for id, inner in list(run.nested.items())},
     }
+
+
+def _unknown(run: Run, held: dict[str, Outcome]) -> list[str]:
+    """The open calls of functions that there are not, which whoever loads the state must not take for forged ones."""
+    tools = table_of(run.agent).tools
+    return [call["id"] for call in open_calls(run.history) if call_name(call) not in tools and call["id"] not in held]
 
 
 def _dumped_outcome(held: Outcome, named: Any) -> dict[str, Any]:
@@ -158,21 +165,51 @@ def _unfinished(run: Run) -> int:
     return len(run.begun - run.finished.keys()) + sum(map(_unfinished, list(run.nested.values())))
 
 
+class _Refused(Exception):
+    """What JSON cannot hold: what is wrong, and the way to it, from the inside out."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.way: list[str] = []
+
+
 def _json(value: Any, path: str) -> Any:
     """A copy that holds nothing but JSON."""
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+    try:
+        return _copied(value)
+    except _Refused as refused:
+        raise StateError(f"{(path + ''.join(reversed(refused.way)))[1:]}{refused.what}") from None
+
+
+def _copied(value: Any) -> Any:
+    kind = cast("Any", type(value))
+    if kind is str or kind is int or kind is bool or value is None:
         return value
-    if isinstance(value, dict):
-        pairs = list(cast("dict[Any, Any]", value).items())  # a copy, since a function in another thread may be writing to it
-        for key, _ in pairs:
-            if not isinstance(key, str):
-                raise StateError(f"{path[1:]}: the key {key!r} is no text, so JSON cannot hold it")
-        return {key: _json(item, f"{path}.{key}") for key, item in pairs}
-    if isinstance(value, list):
-        return [_json(item, f"{path}[{index}]") for index, item in enumerate(list(cast("list[Any]", value)))]
-    what = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
-    raise StateError(
-        f"{path[1:]} is {what}, which JSON cannot hold; store plain values, or give live objects to "
+    at: str | int = ""
+    try:
+        if isinstance(value, dict):
+            copy: dict[str, Any] = {}
+            for key, item in list(cast("dict[Any, Any]", value).items()):  # a copy, since a function in another thread may write to it
+                if not isinstance(key, str):
+                    at = ""
+                    raise _Refused(f": the key {key!r} is no text, so JSON cannot hold it")
+                at = key
+                copy[key] = _copied(item)
+            return copy
+        if isinstance(value, list):
+            items: list[Any] = []
+            for item in list(cast("list[Any]", value)):
+                at = len(items)
+                items.append(_copied(item))
+            return items
+    except _Refused as refused:
+        refused.way.append(f"[{at}]" if isinstance(at, int) else f".{at}" if at else "")
+        raise
+    if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    what = repr(value) if isinstance(value, float) else f"a {kind.__name__}"
+    raise _Refused(
+        f" is {what}, which JSON cannot hold; store plain values, or give live objects to "
         "resume(state, context_variables={...}) instead of keeping them in the context"
     )
 
@@ -229,7 +266,7 @@ def _check(saved: Saved, agents: dict[str, Agent], where: str) -> None:
     tools = table_of(agent).tools
     calls = {call["id"]: call_name(call) for call in open_calls(messages)}
     for id, name in calls.items():
-        if name not in tools and id not in saved.held:
+        if name not in tools and id not in saved.held and id not in saved.unknown:
             has = ", ".join(tools) or "no tools"
             raise StateError(f"{where}: the open call {id!r} is of {name!r}, which {agent.name!r} does not have; it has {has}")
     for part, ids in (("held", saved.held), ("begun", saved.begun), ("nested", saved.nested)):

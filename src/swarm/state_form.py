@@ -121,6 +121,7 @@ class Saved(_Form):
     origins: dict[Annotated[int, Field(ge=0, strict=False)], str]
     held: dict[str, SavedOutcome]
     begun: list[str]
+    unknown: list[str]
     nested: dict[str, Saved]
 
 
