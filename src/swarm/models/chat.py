@@ -158,8 +158,7 @@ class ChatClient:
             while piece := await answer.piece():
                 if batch := reader.feed(piece):
                     yield batch
-                if reader.failure is not None:
-                    raise reader.failure
+                reader.check()
                 if reader.done:
                     await answer.finish()
                     return
@@ -189,8 +188,7 @@ class ChatClient:
             while piece := answer.piece():
                 if batch := reader.feed(piece):
                     yield batch
-                if reader.failure is not None:
-                    raise reader.failure
+                reader.check()
                 if reader.done:
                     answer.finish()
                     return

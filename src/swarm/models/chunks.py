@@ -33,10 +33,9 @@ class ChunkReader:
 
     Attributes:
         done: whether the server said that this was all.
-        failure: what was wrong behind the chunks that were handed out last, or None.
     """
 
-    __slots__ = ("_endpoint", "_finished", "_halves", "_header", "_parser", "_start", "done", "failure")
+    __slots__ = ("_endpoint", "_failure", "_finished", "_halves", "_header", "_parser", "_start", "done")
 
     def __init__(self, endpoint: Endpoint, header: Header) -> None:
         self._endpoint = endpoint
@@ -46,10 +45,10 @@ class ChunkReader:
         self._halves: Halves | None = None
         self._start = b""
         self.done = False
-        self.failure: InvalidReply | None = None
+        self._failure: InvalidReply | None = None
 
     def feed(self, piece: bytes) -> list[dict[str, Any]]:
-        """The chunks that are complete with this piece of the body, up to an event that is no JSON object, of which `failure` tells."""
+        """The chunks that are complete with this piece of the body, up to an event that is no JSON object, which `check` raises."""
         if len(self._start) < _ENOUGH:  # to tell what it is, and to quote it; the first piece may be one byte
             self._start += piece
         return self._chunks(self._parser.feed(piece))
@@ -57,9 +56,22 @@ class ChunkReader:
     def end(self) -> list[dict[str, Any]]:
         """The last chunks, if the body ended without closing the last event."""
         chunks = self._chunks(self._parser.end())
-        if self.failure is not None:  # cut in the middle of an event
-            self.failure, self._finished = None, False
+        if self._failure is not None:  # cut in the middle of an event
+            self._failure, self._finished = None, False
         return chunks
+
+    def check(self) -> None:
+        """Look, behind the chunks that were handed out last, whether there was something wrong.
+
+        Raises:
+            InvalidReply: an event that is no JSON object.
+        """
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # a frame that kept its exception would be a reference cycle
 
     def check_end(self) -> None:
         """Look, behind the last chunks, whether the stream came to its end.
@@ -79,7 +91,7 @@ class ChunkReader:
         try:
             self._read(events, chunks)
         except InvalidReply as error:
-            self.failure = error.with_traceback(None)  # whose frames would lead back here
+            self._failure = error.with_traceback(None)  # whose frames would lead back here
         return chunks
 
     def _read(self, events: list[bytes], chunks: list[dict[str, Any]]) -> None:
