@@ -8,7 +8,7 @@ from .calls import Outcome, Planned, attempt, record
 from .effects import Flow, Message, Now, Together
 from .events import HandedOff, MessageAdded
 from .history import NOT_EXECUTED, call_name, open_calls
-from .limits import WARN_AFTER, Hit, is_timed, reason_of, repeated, too_many_calls, used_up
+from .limits import WARN_AFTER, Hit, is_timed, late, passed, reason_of, repeated
 from .messages import assistant_message, tool_message
 from .overrides import batch_of_subclass
 from .run import Run, logger
@@ -23,7 +23,7 @@ CUT_OFF = {
 
 def too_many(run: Run, planned: list[Planned]) -> Hit | None:
     """The limit that forbids running a batch, or None."""
-    return too_many_calls(run.scopes, sum(call.outcome is None and call.id not in run.held for call in planned))
+    return passed("tool_calls", run.scopes, sum(call.outcome is None and call.id not in run.held for call in planned))
 
 
 def reopened(run: Run) -> Message:
@@ -88,7 +88,7 @@ def merge(run: Run, outcome: Outcome) -> None:
 
 def _look_at_the_clock(run: Run, group: list[Planned]) -> Flow:
     now: float = yield Now()
-    run.limit = run.limit or used_up(run.scopes, now, only_seconds=True)
+    run.limit = run.limit or late(run.scopes, now)
     if run.limit is not None:
         for call in group:
             if call.outcome is None:

@@ -12,7 +12,7 @@ from .effects import Call, CallTool, Flow, HandOff, Message
 from .errors import OutOfTime, ToolError, ToolNotFound, ToolTimeout
 from .events import ToolDone, ToolStarted
 from .handoffs import message_for
-from .limits import too_many_handoffs
+from .limits import passed
 from .messages import tool_message
 from .parts import shortened, told
 from .run import Run, RunInfo, logger
@@ -208,7 +208,7 @@ def _converted(run: Run, value: Any) -> Any:
 def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
     target = outcome.agent
     assert target is not None
-    if (hit := too_many_handoffs(run.scopes)) is not None:
+    if run.bounded and (hit := passed("handoffs", run.scopes)) is not None:
         run.limit = hit
         refusal = Refuse(f"not handed over to {target.name}: {hit[1]}")
     elif "handoff" in run.options.hooks:

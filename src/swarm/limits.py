@@ -134,9 +134,6 @@ class Scope:
         allowed = {name: getattr(self.limits, name) for name in (*COUNTED, "seconds")}
         return {name: max(0, amount - getattr(self, name)) for name, amount in allowed.items() if amount is not None}
 
-    def __repr__(self) -> str:
-        return f"Scope({self.limits!r}, used={self.used})"
-
 
 COUNTED = ("model_calls", "handoffs", "tool_calls", "tokens")
 """The amounts that a scope counts without a clock."""
@@ -198,30 +195,28 @@ def before(run: Run, now: float) -> str | None:
         return "cancelled"
     if not run.bounded:
         return None
-    run.limit = used_up(run.scopes, now)
+    run.limit = passed("model_calls", run.scopes) or passed("tokens", run.scopes) or late(run.scopes, now)
     return reason_of(run.limit[0]) if run.limit is not None else None
 
 
-def used_up(scopes: Scopes, now: float, only_seconds: bool = False) -> Hit | None:
-    """The first limit that forbids going on, or None.
-
-    Args:
-        scopes: what was used, and what may be.
-        now: monotonic time, 0 if no scope limits seconds.
-        only_seconds: look at the time only, as between two calls of a reply.
-    """
+def passed(name: str, scopes: Scopes, wanted: int = 1) -> Hit | None:
+    """The limit that forbids using so much more of an amount, or None."""
     for scope in scopes:
-        limits = scope.limits
-        if not limits.bounded:
-            continue
-        for name in () if only_seconds else ("model_calls", "tokens"):
-            allowed, used = getattr(limits, name), getattr(scope, name)
-            if allowed is not None and used >= allowed:
-                return name, f"{used} of {allowed} {name.replace('_', ' ')} used", scope
-        if limits.seconds is not None:
+        allowed, used = getattr(scope.limits, name), getattr(scope, name)
+        if allowed is not None and used + wanted > allowed:
+            more = f", {wanted} more wanted" if name == "tool_calls" else ""
+            return name, f"{used} of {allowed} {name.replace('_', ' ')} used{more}", scope
+    return None
+
+
+def late(scopes: Scopes, now: float) -> Hit | None:
+    """The limit on seconds that is over, or None; `now` is the monotonic time."""
+    for scope in scopes:
+        allowed = scope.limits.seconds
+        if allowed is not None:
             scope.seconds = now - (scope.started or 0.0)
-            if scope.seconds >= limits.seconds:
-                return "seconds", f"{scope.seconds:.1f} of {limits.seconds} seconds used", scope
+            if scope.seconds >= allowed:
+                return "seconds", f"{scope.seconds:.1f} of {allowed} seconds used", scope
     return None
 
 
@@ -234,24 +229,6 @@ def last_words(message: dict[str, Any], finish: str | None) -> str:
     """The reason to stop after a message that calls nothing."""
     cut = finish if finish in ("length", "content_filter") else None
     return "refusal" if message.get("refusal") else cut or "complete"
-
-
-def too_many_calls(scopes: Scopes, wanted: int) -> Hit | None:
-    """The limit that forbids running so many calls of a reply, or None."""
-    for scope in scopes:
-        allowed, used = scope.limits.tool_calls, scope.tool_calls
-        if allowed is not None and used + wanted > allowed:
-            return "tool_calls", f"{used} of {allowed} tool calls used, {wanted} more wanted", scope
-    return None
-
-
-def too_many_handoffs(scopes: Scopes) -> Hit | None:
-    """The limit that forbids another handoff, or None."""
-    for scope in scopes:
-        allowed, used = scope.limits.handoffs, scope.handoffs
-        if allowed is not None and used >= allowed:
-            return "handoffs", f"{used} of {allowed} handoffs used", scope
-    return None
 
 
 LASTING = ("handoffs", "tool_calls", "loop")

@@ -165,51 +165,21 @@ def _unfinished(run: Run) -> int:
     return len(run.begun - run.finished.keys()) + sum(map(_unfinished, list(run.nested.values())))
 
 
-class _Refused(Exception):
-    """What JSON cannot hold: what is wrong, and the way to it, from the inside out."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.way: list[str] = []
-
-
 def _json(value: Any, path: str) -> Any:
     """A copy that holds nothing but JSON."""
-    try:
-        return _copied(value)
-    except _Refused as refused:
-        raise StateError(f"{(path + ''.join(reversed(refused.way)))[1:]}{refused.what}") from None
-
-
-def _copied(value: Any) -> Any:
-    kind = cast("Any", type(value))
-    if kind is str or kind is int or kind is bool or value is None:
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    at: str | int = ""
-    try:
-        if isinstance(value, dict):
-            copy: dict[str, Any] = {}
-            for key, item in list(cast("dict[Any, Any]", value).items()):  # a copy, since a function in another thread may write to it
-                if not isinstance(key, str):
-                    at = ""
-                    raise _Refused(f": the key {key!r} is no text, so JSON cannot hold it")
-                at = key
-                copy[key] = _copied(item)
-            return copy
-        if isinstance(value, list):
-            items: list[Any] = []
-            for item in list(cast("list[Any]", value)):
-                at = len(items)
-                items.append(_copied(item))
-            return items
-    except _Refused as refused:
-        refused.way.append(f"[{at}]" if isinstance(at, int) else f".{at}" if at else "")
-        raise
-    if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    what = repr(value) if isinstance(value, float) else f"a {kind.__name__}"
-    raise _Refused(
-        f" is {what}, which JSON cannot hold; store plain values, or give live objects to "
+    if isinstance(value, dict):
+        pairs = list(cast("dict[Any, Any]", value).items())  # a copy, since a function in another thread may be writing to it
+        for key, _ in pairs:
+            if not isinstance(key, str):
+                raise StateError(f"{path[1:]}: the key {key!r} is no text, so JSON cannot hold it")
+        return {key: _json(item, f"{path}.{key}") for key, item in pairs}
+    if isinstance(value, list):
+        return [_json(item, f"{path}[{index}]") for index, item in enumerate(list(cast("list[Any]", value)))]
+    what = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    raise StateError(
+        f"{path[1:]} is {what}, which JSON cannot hold; store plain values, or give live objects to "
         "resume(state, context_variables={...}) instead of keeping them in the context"
     )
 
