@@ -368,26 +368,27 @@ class Run:
         self.providers.add(self.asked)
         usage.calls += 1
         usage.seconds += effect.seconds
-        if sent:
-            inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
-            usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
-            usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
-        elif self.bounded and needs_tokens(self.scopes):
-            inputs, outputs = _estimate(effect.request.get("messages", ())), _estimate([reply.message])
-            usage.estimated = True
-        else:
-            inputs = outputs = 0
-        usage.input_tokens += inputs
-        usage.output_tokens += outputs
-        for scope in self.scopes:
-            scope.model_calls += 1
-            scope.tokens += inputs + outputs
         share = usage.by_agent.get(name)
         if share is None:
             share = usage.by_agent[name] = {"input_tokens": 0, "output_tokens": 0, "calls": 0}
+        share["calls"] += 1
+        for scope in self.scopes:
+            scope.model_calls += 1
+        if sent:
+            usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
+            usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
+            self._count_tokens(share, _number(sent, "prompt_tokens"), _number(sent, "completion_tokens"))
+        elif self.bounded and needs_tokens(self.scopes):
+            usage.estimated = True
+            self._count_tokens(share, _estimate(effect.request.get("messages", ())), _estimate([reply.message]))
+
+    def _count_tokens(self, share: dict[str, int], inputs: int, outputs: int) -> None:
+        self.usage.input_tokens += inputs
+        self.usage.output_tokens += outputs
         share["input_tokens"] += inputs
         share["output_tokens"] += outputs
-        share["calls"] += 1
+        for scope in self.scopes:
+            scope.tokens += inputs + outputs
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""
