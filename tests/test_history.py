@@ -11,7 +11,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from swarm.errors import HistoryError
-from swarm.history import NOT_EXECUTED, json_text, legal_name, open_calls, repaired, tool_message, unique_ids, used_ids
+from swarm.history import (
+    NOT_EXECUTED,
+    call_name,
+    json_text,
+    legal_name,
+    normal_call,
+    open_calls,
+    repaired,
+    tool_message,
+    unique_ids,
+    used_ids,
+)
 
 USER = {"role": "user", "content": "Hi"}
 
@@ -355,6 +366,52 @@ def test_unique_ids_numbers_known_ids_and_makes_missing_ones() -> None:
 )
 def test_names_are_legal(name: Any, legal: str) -> None:
     assert legal_name(name) == legal
+
+
+@pytest.mark.parametrize(
+    ("given", "id", "kind", "name", "arguments"),
+    [
+        ({}, "", "function", "unnamed_function", "{}"),
+        ({"id": None, "type": None, "function": None}, "", "function", "unnamed_function", "{}"),
+        ({"id": 5, "type": "", "function": {"name": "f", "arguments": "{}"}}, "5", "function", "f", "{}"),
+        ({"id": "a", "type": 5, "function": {"name": "f", "arguments": ""}}, "a", "function", "f", ""),
+        ({"id": "a", "type": "function", "function": {"name": "", "arguments": None}}, "a", "function", "unnamed_function", "{}"),
+        ({"id": "a", "type": "function", "function": {"name": "x" * 64, "arguments": "{}"}}, "a", "function", "x" * 64, "{}"),
+        ({"id": "a", "type": "function", "function": {"name": "x" * 65, "arguments": "{}"}}, "a", "function", "x" * 64, "{}"),
+        ({"id": "a", "type": "function", "function": {"name": "a-b", "arguments": [1]}}, "a", "function", "a-b", "[1]"),
+        ({"id": "a", "type": "function", "function": {"name": "é!b", "arguments": "{}"}}, "a", "function", "_b", "{}"),
+        ({"id": "a", "type": "function", "function": {"name": "7", "arguments": "{}"}}, "a", "function", "7", "{}"),
+    ],
+)
+def test_a_call_as_it_should_be(given: dict[str, Any], id: str, kind: str, name: str, arguments: str) -> None:
+    """T03, T06, D52"""
+    before = repr(given)
+    made = normal_call(given)
+    assert (made["id"], made["type"], made["function"]["name"], made["function"]["arguments"]) == (id, kind, name, arguments)
+    assert repr(given) == before
+    assert normal_call(made) is made
+    assert call_name(made) == name
+
+
+def test_a_call_of_another_kind_keeps_what_it_has() -> None:
+    """P11: also one without an id, which gets one from its place."""
+    custom = {"id": "c", "type": "custom", "custom": {"name": "grep"}}
+    assert normal_call(custom) is custom
+    assert call_name(custom) == call_name({"function": {"name": None}}) == call_name({"function": None}) == ""
+    nameless = {"type": "custom", "id": None, "custom": {"name": "grep"}, "function": None}
+    history = repaired([{"role": "assistant", "content": None, "tool_calls": [nameless]}], allow_open_tail=True)
+    assert history[0]["tool_calls"] == [{"id": "call_0_0", "type": "custom", "custom": {"name": "grep"}}]
+
+
+def test_a_message_whose_ids_are_free_is_left_alone() -> None:
+    """D52"""
+    message = asks(call("a"), call("b"))
+    used = {"x"}
+    assert unique_ids(message, used, 3) is message
+    assert used == {"x", "a", "b"}
+    again = unique_ids(message, used, 5)
+    assert [entry["id"] for entry in again["tool_calls"]] == ["a_2", "b_2"]
+    assert unique_ids({"role": "assistant", "content": "x"}, used, 7) == {"role": "assistant", "content": "x"}
 
 
 def test_json_text_is_readable_and_never_fails() -> None:

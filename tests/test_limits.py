@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import pickle
 from typing import Any
 
 import pytest
 
-from swarm import Agent, Limits, Result, RunInfo, Usage, tool
-from swarm.errors import LimitExceeded
-from swarm.events import LimitHit
-from swarm.limits import Circles, Counts, repeated, too_many_calls, used_up
+from swarm import Agent, AgentError, Handoff, Limits, Response, Result, RunInfo, ScriptedModel, Swarm, load_state, tool
+from swarm.effects import CallModel, Flow, Reply
+from swarm.errors import LimitExceeded, RateLimitError
+from swarm.events import LimitHit, Nested
+from swarm.limits import Circles, Scope, late, passed, remaining, repeated
 from swarm.models.scripted import Turn, call
+from tests.look import is_valid
 from tests.modes import Drive
 
 
@@ -252,26 +256,55 @@ def test_an_amount_must_be_a_number(value: Any) -> None:
 def test_an_amount_of_nothing_is_allowed() -> None:
     """L06: 0 forbids, None does not limit."""
     assert Limits(model_calls=0, seconds=0.0).bounded
-    assert not Limits(tool_calls=0, handoffs=0).bounded
+    assert Limits(tool_calls=0).bounded and Limits(handoffs=0).bounded
+    assert not Limits(repeats=0).bounded
+
+
+def scope(limits: Limits, **used: int) -> Scope:
+    made = Scope(limits)
+    made.started = 100.0
+    for name, amount in used.items():
+        setattr(made, name, amount)
+    return made
 
 
 def test_a_limit_is_used_up_when_it_is_reached() -> None:
     """L06"""
-    one, counts, usage = Limits(seconds=1, model_calls=2), Counts(), Usage()
-    assert used_up(one, counts, usage, 0.9) is None
-    assert used_up(one, counts, usage, 1.0) == ("seconds", "1.0 of 1 seconds used")
-    counts.model_calls = 2
-    assert used_up(one, counts, usage, 0.9) == ("model_calls", "2 of 2 model calls used")
-    assert used_up(one, counts, usage, 0.9, only_seconds=True) is None
-    assert used_up(Limits(), counts, usage, 1e9) is None
+    one = scope(Limits(seconds=1, model_calls=2, tokens=30), model_calls=1, tokens=29)
+    assert (late((one,), 100.9), passed("model_calls", (one,)), passed("tokens", (one,))) == (None, None, None)
+    one.model_calls, one.tokens = 2, 30
+    assert late((one,), 101.0) == ("seconds", "1.0 of 1 seconds used", one)
+    assert passed("model_calls", (one,)) == ("model_calls", "2 of 2 model calls used", one)
+    assert passed("tokens", (one,)) == ("tokens", "30 of 30 tokens used", one)
+    free = scope(Limits(), model_calls=9, tokens=9)
+    assert (late((free,), 1e9), passed("model_calls", (free,))) == (None, None)
 
 
 def test_calls_may_use_a_limit_up_but_not_pass_it() -> None:
     """L05"""
-    counts = Counts(tool_calls=2)
-    assert too_many_calls(Limits(), counts, 100) is None
-    assert too_many_calls(Limits(tool_calls=3), counts, 1) is None
-    assert too_many_calls(Limits(tool_calls=3), counts, 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted")
+    assert passed("tool_calls", (scope(Limits(), tool_calls=2),), 100) is None
+    one = scope(Limits(tool_calls=3), tool_calls=2)
+    assert passed("tool_calls", (one,), 1) is None
+    assert passed("tool_calls", (one,), 2) == ("tool_calls", "2 of 3 tool calls used, 2 more wanted", one)
+
+
+@pytest.mark.parametrize("name", ["model_calls", "handoffs", "tool_calls", "tokens"])
+def test_of_two_scopes_the_outer_one_is_named_first(name: str) -> None:
+    """D6: an inner scope cannot hide that the whole is used up."""
+    outer, inner = scope(Limits(**{name: 1}), **{name: 1}), scope(Limits(**{name: 0}))  # type: ignore[arg-type]
+    assert (passed(name, (outer, inner)) or ("",))[-1] is outer
+    assert (passed(name, (scope(Limits()), inner)) or ("",))[-1] is inner
+
+
+def test_what_is_left_is_the_least_of_all_scopes() -> None:
+    """D6"""
+    outer = scope(Limits(model_calls=9, tokens=100, seconds=60), model_calls=3, tokens=90)
+    inner = scope(Limits(model_calls=2, tokens=50, handoffs=1), model_calls=1, tokens=5, handoffs=2)
+    outer.seconds = 45.0
+    assert remaining((outer, inner)) == {"model_calls": 1, "tokens": 10, "seconds": 15.0, "handoffs": 0}
+    assert inner.used == {"model_calls": 1, "handoffs": 2, "tool_calls": 0, "tokens": 5, "seconds": 0.0}
+    assert remaining((Scope(Limits()),)) == {}
+    assert "seconds" not in Scope(Limits()).used
 
 
 class Vague:
@@ -295,3 +328,252 @@ def test_what_counts_as_the_same() -> None:
     assert [repeated(circles, ["to", str(at), at], True) for at in range(2)] == [1, 2]
     circles = Circles()
     assert [repeated(circles, [*one, Vague()], False) for _ in range(3)] == [1, 1, 1], "what cannot be compared is not the same"
+
+
+# Why a run ends
+
+
+def stop() -> Result:
+    return Result(value="stopped here", stop=True)
+
+
+def exits() -> str:
+    raise KeyboardInterrupt
+
+
+def refund() -> str:
+    return "refunded"
+
+
+B = Agent(name="B")
+A = Agent(name="A", functions=[ping, stop, exits, tool(refund, approval=True)], handoffs=[B])
+B.handoffs = [A]
+ENDLESS = [call("ping", {"n": 1})] * 60
+
+REASONS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "complete": (["done"], {}),
+    "max_turns": (ENDLESS, {"max_turns": 3}),
+    "limit:model_calls": (ENDLESS, {"limits": Limits(model_calls=2)}),
+    "limit:handoffs": ([call("transfer_to_b"), call("transfer_to_a")], {"limits": Limits(handoffs=1)}),
+    "limit:tool_calls": (ENDLESS, {"limits": Limits(tool_calls=2)}),
+    "limit:tokens": (ENDLESS, {"limits": Limits(tokens=40)}),
+    "limit:seconds": (ENDLESS, {"limits": Limits(seconds=0)}),
+    "loop": (ENDLESS, {"limits": Limits(repeats=3)}),
+    "tool_calls": (ENDLESS, {"execute_tools": False}),
+    "approval": ([call("refund")], {}),
+    "stopped": ([call("stop")], {}),
+    "length": ([Turn("so fa", finish_reason="length")], {}),
+    "refusal": ([Turn(None, extra={"refusal": "no"})], {}),
+    "content_filter": ([Turn("so", finish_reason="content_filter")], {}),
+    "cancelled": ([call("exits")], {}),
+    "error": ([RateLimitError("429: slow down")], {}),
+}
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_each_reason_to_stop(drive: Drive, reason: str) -> None:
+    """L05, D5, D6: in every mode; the history is valid, and what was used is told."""
+    turns, options = REASONS[reason]
+    if reason in ("cancelled", "error"):
+        with pytest.raises((KeyboardInterrupt, RateLimitError)) as caught:
+            drive(A, "go", turns, **options)
+        response: Response = caught.value.response  # type: ignore[attr-defined]
+    else:
+        response = drive(A, "go", turns, **options)
+    assert response.stop_reason == reason
+    assert is_valid(response.messages) or reason in ("tool_calls", "approval")
+    assert response.used["model_calls"] == response.usage.calls == len(drive.requests) - (reason == "error")
+    limits: Limits | None = options.get("limits")
+    name = reason.removeprefix("limit:")
+    if limits is not None and name in response.used and name != "tool_calls":
+        assert response.remaining[name] == 0
+
+
+@pytest.mark.parametrize("reason", ["loop", "limit:handoffs", "limit:tool_calls", "limit:model_calls", "limit:tokens", "max_turns"])
+def test_a_stopped_run_goes_on_only_if_it_may_do_more(drive: Drive, reason: str) -> None:
+    """D6, M09: the same limits stop it again at once; looser ones let it go on where it was."""
+    turns, options = REASONS[reason]
+    response = drive(A, "go", turns, **options)
+    again = drive.resume(load_state(json.dumps(response.state()), agents=[A, B]), ["never"], **options)
+    assert (again.stop_reason, again.messages, drive.requests) == (reason, response.messages, [])
+    done = drive.resume(load_state(json.dumps(response.state()), agents=[A, B]), ["done"])
+    assert (done.stop_reason, done.text) == ("complete", "done")
+
+
+def test_the_end_of_a_circle_names_what_it_saw(drive: Drive) -> None:
+    """L02, D6"""
+    with pytest.raises(LimitExceeded, match="ping called 3 times in a row with the same results, last by A") as caught:
+        drive(A, "go", ENDLESS, limits=Limits(repeats=3, on_limit="raise"))
+    assert caught.value.limit == "loop"
+    told = drive.events(A, "go", [call("transfer_to_b"), call("transfer_to_a")] * 5, limits=Limits(repeats=4))
+    hit = next(event for event in told if isinstance(event, LimitHit))
+    assert (hit.limit, hit.reason) == ("loop", "transfer_to_a called 4 times in a row with the same results, last by B")
+
+
+# Scopes
+
+
+def test_the_limits_of_a_swarm_hold_for_each_run_and_a_run_tightens_them(drive: Drive) -> None:
+    """D6, L08"""
+    swarm = {"limits": Limits(model_calls=3)}
+    for _ in range(2):
+        assert drive(AGENT, "go", looping(9), swarm=swarm).used["model_calls"] == 3
+    both = drive(AGENT, "go", looping(9), swarm=swarm, limits=Limits(model_calls=9, tokens=20))
+    assert (both.stop_reason, both.used["model_calls"]) == ("limit:tokens", 2)
+    assert both.remaining == {"model_calls": 1, "tokens": 0}
+    with pytest.raises(TypeError, match="limits must be a Limits"):
+        drive(AGENT, "go", [], swarm={"limits": 3})
+
+
+def seeing(seen: list[Any]) -> Any:
+    @tool
+    def look(run: RunInfo) -> str:
+        seen.append((run.limits.model_calls, run.used["model_calls"], run.remaining, [scope.used["tool_calls"] for scope in run.scopes]))
+        return "ok"
+
+    return look
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_an_inner_scope_counts_afresh_and_the_outer_one_goes_on(drive: Drive, parallel: bool) -> None:
+    """D6, D45, U10: each call has a budget of its own; what it uses counts outside as well."""
+    seen: list[Any] = []
+    inner = Agent(name="Inner", functions=[seeing(seen)])
+    outer = Agent(name="Outer", functions=[inner.as_tool(limits=Limits(model_calls=2, tokens=1_000))])
+    ask = call("inner", {"input": "q"})
+    turns = [ask, call("look"), "one", ask, call("look"), call("look"), "done"]
+    response = drive(outer, "go", turns, limits=Limits(model_calls=9, tool_calls=9), swarm={"parallel_tools": parallel})
+    assert [message["content"] for message in response.messages] == [None, "one", None, "Inner stopped early (limit:model_calls).", "done"]
+    assert seen[0] == (2, 1, {"model_calls": 1, "tool_calls": 7, "tokens": 985}, [2, 1])
+    assert seen[1] == (2, 1, {"model_calls": 1, "tool_calls": 5, "tokens": 985}, [4, 1])
+    assert response.used == {"model_calls": 7, "handoffs": 0, "tool_calls": 5, "tokens": 105}
+    assert response.remaining == {"model_calls": 2, "tool_calls": 4}
+
+
+class Side:
+    """Answers by what it is asked, since agents in threads ask in any order: the outer agent calls thrice, each inner one looks once."""
+
+    def complete(self, call_: CallModel) -> Reply:
+        last = call_.request["messages"][-1]
+        if last["role"] == "tool":
+            return Reply({"role": "assistant", "content": "done"})
+        made = [call("inner", {"input": "q"})] * 3 if last["content"] == "go" else [call("look")]
+        return Reply({"role": "assistant", "content": None, "tool_calls": made})
+
+    def stream(self, call_: CallModel) -> Any:
+        yield {"choices": [{"index": 0, "delta": self.complete(call_).message, "finish_reason": "stop"}]}
+
+
+def test_inner_scopes_side_by_side_do_not_count_each_other(drive: Drive) -> None:
+    """D45"""
+    seen: list[Any] = []
+    inner = Agent(name="Inner", functions=[seeing(seen)])
+    outer = Agent(name="Outer", functions=[inner.as_tool(limits=Limits(model_calls=2))])
+    response = drive(outer, "go", Side(), swarm={"parallel_tools": 3})
+    assert response.used["model_calls"] == 8
+    assert [item[1] for item in seen] == [1, 1, 1]
+
+
+def test_an_outer_limit_ends_the_inner_run_and_then_the_outer_one(drive: Drive) -> None:
+    """D6, D45"""
+    inner = Agent(name="Inner", functions=[ping])
+    outer = Agent(name="Outer", functions=[inner.as_tool(limits=Limits(model_calls=5, on_limit="raise"))])
+    response = drive(outer, "go", [call("inner", {"input": "q"}), *looping(5)], limits=Limits(model_calls=3))
+    assert response.stop_reason == "limit:model_calls"
+    assert response.messages[-1]["content"] == "Inner stopped early (limit:model_calls)."
+    assert response.used["model_calls"] == 3
+
+
+@pytest.mark.parametrize(
+    ("on_limit", "text"),
+    [
+        ("return", "Inner stopped early (limit:model_calls)."),
+        ("answer", "Inner stopped early (limit:model_calls). so far"),
+        ("raise", "Error: LimitExceeded: the run was stopped by its limit on model_calls: 1 of 1 model calls used"),
+    ],
+)
+def test_what_an_inner_limit_comes_to(drive: Drive, on_limit: Any, text: str) -> None:
+    """L05, D6"""
+    inner = Agent(name="Inner", functions=[ping])
+    outer = Agent(name="Outer", functions=[inner.as_tool(limits=Limits(model_calls=1, on_limit=on_limit))])
+    last = ["so far"] if on_limit == "answer" else []
+    response = drive(outer, "go", [call("inner", {"input": "q"}), *looping(1), *last, "done"])
+    assert response.messages[1]["content"].startswith(text)
+    assert response.text == "done"
+    events = drive.events(outer, "go", [call("inner", {"input": "q"}), *looping(1), *last, "done"])
+    assert [e.event.limit for e in events if isinstance(e, Nested) and isinstance(e.event, LimitHit)] == ["model_calls"]
+
+
+def test_a_handoff_that_returns_may_have_limits(drive: Drive) -> None:
+    """D24, D6"""
+    helper = Agent(name="Helper", functions=[ping], handoffs=[B])
+    desk = Agent(name="Desk", handoffs=[Handoff(helper, returns=True, limits=Limits(handoffs=0))])
+    response = drive(desk, "go", [call("transfer_to_helper"), call("transfer_to_b"), "done"])
+    assert response.messages[1]["content"].startswith("Helper stopped early (limit:handoffs)")
+    assert response.text == "done"
+    with pytest.raises(AgentError, match="returns=True"):
+        Handoff(helper, limits=Limits(handoffs=0))
+    with pytest.raises(TypeError, match="limits must be a Limits"):
+        Handoff(helper, returns=True, limits=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="limits must be a Limits"):
+        helper.as_tool(limits={"tokens": 3})  # type: ignore[arg-type]
+
+
+def test_the_seconds_of_an_inner_scope_begin_with_it(drive: Drive) -> None:
+    """D6: told by a clock that the test moves."""
+    inner = Agent(name="Inner", functions=[ping])
+    outer = Agent(name="Outer", functions=[inner.as_tool(limits=Limits(seconds=10)), ping])
+    clock = Clock(step=4.0)
+    turns = [call("ping", {"n": 1}), call("inner", {"input": "q"}), *looping(3), "done"]
+    response = drive(outer, "go", turns, swarm={"policies": [clock]}, limits=Limits(seconds=1_000))
+    assert response.messages[3]["content"].startswith("Inner stopped early (limit:seconds)")
+    assert 0 < response.used["seconds"] < 1_000
+    assert response.remaining["seconds"] == 1_000 - response.used["seconds"]
+
+
+class Clock:
+    """Makes each model call take so many seconds, for whoever asks what time it is."""
+
+    def __init__(self, step: float) -> None:
+        self.step = step
+
+    def model(self, call: CallModel) -> Flow:
+        reply = yield call
+        assert call.run is not None
+        for scope in call.run.scopes:
+            if scope.started is not None:
+                scope.started -= self.step
+        return reply
+
+
+def test_a_policy_sees_what_is_left(drive: Drive) -> None:
+    """L10, D9, D18"""
+    left: list[Any] = []
+
+    class Watch:
+        def model(self, call: CallModel) -> Flow:
+            assert call.run is not None
+            left.append(call.run.remaining)
+            return (yield call)
+
+    drive(AGENT, "go", [*looping(1), "done"], swarm={"policies": [Watch()]}, limits=Limits(model_calls=5, tool_calls=1))
+    assert left == [{"model_calls": 5, "tool_calls": 1}, {"model_calls": 4, "tool_calls": 0}]
+
+
+def test_a_response_that_nobody_ran_or_that_was_copied() -> None:
+    assert (Response().used, Response().remaining) == ({}, {})
+    response = Swarm(ScriptedModel(["done"])).run(AGENT, "go", limits=Limits(model_calls=5))
+    assert pickle.loads(pickle.dumps(response)).remaining == response.remaining == {"model_calls": 4}
+
+
+def test_the_counts_of_an_inner_scope_are_saved(drive: Drive) -> None:
+    """D6, D44: a call that paused goes on with what is left of its own budget."""
+    inner = Agent(name="Inner", functions=[ping, tool(refund, approval=True)])
+    outer = Agent(name="Outer", functions=[inner.as_tool(limits=Limits(model_calls=3))])
+    first = drive(outer, "go", [call("inner", {"input": "q"}), *looping(1), call("refund")], limits=Limits(model_calls=9))
+    assert first.stop_reason == "approval"
+    state = load_state(json.dumps(first.state()), agents=[outer, inner])
+    turns = [*looping(1), "done"]
+    done = drive.resume(state, turns, approvals={first.pending[0].id: True}, limits=Limits(model_calls=9))
+    assert done.messages[1]["content"] == "Inner stopped early (limit:model_calls)."
+    assert done.used["model_calls"] == 5

@@ -7,6 +7,7 @@ from .core import AsyncSwarm, Swarm
 from .errors import AgentError, RunTimeout, SwarmError
 from .limits import Limits
 from .models.client import Model
+from .parts import File, Image
 from .run import RunInfo
 from .state import State, load_state
 from .tools import Tool, tool
@@ -23,7 +24,9 @@ __all__ = [
     "Approve",
     "AsyncSwarm",
     "ChatClient",
+    "File",
     "Handoff",
+    "Image",
     "Limits",
     "Model",
     "OfflineModel",

@@ -32,22 +32,28 @@ class _Schema(GenerateJsonSchema):
 
 def adapter_for(annotation: Any, scopes: list[Scope], where: str) -> Any:
     """A TypeAdapter for the annotation, or for the nearest that can be said, with a warning."""
+    adapter, lost = nearest_adapter(annotation, scopes)
+    if lost:
+        what = lost[0] if isinstance(lost[0], str) else getattr(lost[0], "__name__", repr(lost[0]))
+        warnings.warn(
+            f"{where} has the type {what}, which cannot be said in JSON Schema. It is sent as a string, and the function gets "
+            "what the model sends. Use a type that pydantic can read from JSON, or no hint.",
+            SchemaWarning,
+            stacklevel=2,
+        )
+    return adapter
+
+
+def nearest_adapter(annotation: Any, scopes: list[Scope]) -> tuple[Any, list[Any]]:
+    """A TypeAdapter for the annotation, or for the nearest that can be said; and the parts of it that cannot."""
     if isinstance(annotation, str):
         annotation = resolved(annotation, scopes)
     local = {key: value for _, names in scopes for key, value in names.items()}
     adapter = _try_adapter(annotation, local)
-    if adapter is None:
-        nearest, lost = _nearest(annotation, local)
-        adapter = _try_adapter(nearest, local)
-        if lost:
-            what = lost[0] if isinstance(lost[0], str) else getattr(lost[0], "__name__", repr(lost[0]))
-            warnings.warn(
-                f"{where} has the type {what}, which cannot be said in JSON Schema. It is sent as a string, and the function gets "
-                "what the model sends. Use a type that pydantic can read from JSON, or no hint.",
-                SchemaWarning,
-                stacklevel=2,
-            )
-    return adapter
+    if adapter is not None:
+        return adapter, []
+    nearest, lost = _nearest(annotation, local)
+    return _try_adapter(nearest, local), lost
 
 
 def _try_adapter(annotation: Any, local: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .effects import Flow, Message
 from .errors import AgentError
 from .handoffs import transfer_name
+from .limits import Limits, checked
 from .tools import Tool, result_text
 from .types import Agent, Handoff, Pending
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from .run import Run
 
 
-def agent_tool(agent: Agent, name: str | None = None, description: str | None = None) -> Tool:
+def agent_tool(agent: Agent, name: str | None, description: str | None, limits: Limits | None) -> Tool:
     """An agent as a function with one parameter `input`; see `Agent.as_tool`."""
 
     def ask(input: str) -> str:
@@ -23,7 +24,8 @@ def agent_tool(agent: Agent, name: str | None = None, description: str | None = 
 
     ask.__name__ = name or transfer_name(agent.name).removeprefix("transfer_to_")
     tool = Tool(ask, description=description or agent.description or f"Ask {agent.name}.")
-    tool.nested = lambda run, id, arguments: _inside(run, id, agent, [{"role": "user", "content": arguments["input"]}], None)
+    checked(limits)
+    tool.nested = lambda run, id, arguments: _inside(run, id, agent, [{"role": "user", "content": arguments["input"]}], None, limits)
     return tool
 
 
@@ -32,30 +34,37 @@ def returning(handoff: Handoff) -> Callable[[Run, str, dict[str, Any]], Flow]:
 
     def flow(run: Run, id: str, arguments: dict[str, Any]) -> Flow:
         last = next(index for index in range(len(run.history) - 1, -1, -1) if run.history[index].get("role") == "assistant")
-        return (yield from _inside(run, id, handoff.agent, run.history[:last], handoff))
+        return (yield from _inside(run, id, handoff.agent, run.history[:last], handoff, handoff.limits))
 
     return flow
 
 
-def _inside(run: Run, call_id: str, agent: Agent, messages: list[Message], handoff: Handoff | None) -> Flow:
-    """Run an agent inside a call, or go on with it if it paused there."""
+def _inside(run: Run, call_id: str, agent: Agent, messages: list[Message], handoff: Handoff | None, limits: Limits | None) -> Flow:
+    """Run an agent inside a call, or go on with it if it was saved there."""
     from .approvals import inner_decisions
     from .calls import Outcome
     from .loop import turns
     from .run import Run
 
-    inner = run.nested.pop(call_id, None)
+    inner = run.nested.get(call_id)
     if inner is None:
-        inner = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, call_id))
-        inner.handoff = handoff
+        inner = run.nested[call_id] = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, call_id))
     else:
         inner.pending = []
         inner.approvals = inner_decisions(run, call_id)
-    response = yield from turns(inner)
+    if inner.handed_by is None:
+        inner.handoff = handoff
+    if limits is not None:
+        inner.confine(limits)
+    try:
+        response = yield from turns(inner)
+    except Exception:
+        del run.nested[call_id]
+        raise
     if response.stop_reason == "approval":
         inner.pending = [Pending(f"{call_id}/{item.id}", item.name, item.arguments, item.agent) for item in response.pending]
-        run.nested[call_id] = inner
         return Outcome("paused", "")
+    del run.nested[call_id]
     text = result_text(response.output) if response.stop_reason == "stopped" else response.text
     if response.stop_reason in ("complete", "stopped"):
         return text

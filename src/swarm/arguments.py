@@ -92,27 +92,38 @@ class Arguments:
         for key in list(data):
             if key in self.signature.hidden or (loose and key not in known):
                 del data[key]
-        optional = {parameter.name for parameter in known.values() if not parameter.required}
-        errors: list[Json] = []
-        for _ in range(5):  # text in text in text: deep enough, and an end
-            text = to_json(data)
-            for strict in (True, None):  # first to find true and false sent for numbers, which lax reading would take for 1 and 0
-                values, errors = _read(schema.validator, text, strict)
-                if values is not None:
-                    return self._cleaned(values)
-                if strict and (
-                    flags := [error for error in errors if isinstance(error["input"], bool) and error["type"] in _NUMBER_WANTED]
-                ):
-                    errors = flags
-                    break
-            if not _repair(data, errors, optional):
-                break
+        values, errors = fitted(schema.validator, data, {parameter.name for parameter in known.values() if not parameter.required})
+        if values is not None:
+            return self._cleaned(values)
         accepted = ", ".join(f"{parameter.name} (required)" if parameter.required else parameter.name for parameter in known.values())
         accepts = f"It accepts: {accepted}." if accepted else "It takes no arguments."
-        raise ToolArgumentsError(f"Wrong arguments for {name}: {_complaint(data, errors)}. {accepts} Correct them and call it again.")
+        raise ToolArgumentsError(f"Wrong arguments for {name}: {complaint(data, errors)}. {accepts} Correct them and call it again.")
 
 
 _NUMBER_WANTED = ("int_type", "float_type")
+
+
+def fitted(validator: SchemaValidator, data: Json, optional: set[str]) -> tuple[Json | None, list[Json]]:
+    """The values of an object of which the validator takes all, or what models get nearly right; else None, and what is wrong.
+
+    Args:
+        validator: reads the object.
+        data: the object; what is reread is changed in place.
+        optional: names whose null means "not given".
+    """
+    errors: list[Json] = []
+    for _ in range(5):  # text in text in text: deep enough, and an end
+        text = to_json(data)
+        for strict in (True, None):  # first to find true and false sent for numbers, which lax reading would take for 1 and 0
+            values, errors = _read(validator, text, strict)
+            if values is not None:
+                return values, []
+            if strict and (flags := [error for error in errors if isinstance(error["input"], bool) and error["type"] in _NUMBER_WANTED]):
+                errors = flags
+                break
+        if not _repair(data, errors, optional):
+            break
+    return None, errors
 
 
 def _read(validator: SchemaValidator, text: bytes, strict: bool | None) -> tuple[Json | None, list[Json]]:
@@ -226,8 +237,13 @@ def _find(data: Any, steps: tuple[int | str, ...]) -> tuple[Any, list[int | str]
     return parent, path
 
 
-def _complaint(data: Json, errors: list[Json]) -> str:
-    """What is wrong, in the words a model needs."""
+def complaint(data: Any, errors: list[Json]) -> str:
+    """What is wrong, in the words a model needs.
+
+    Args:
+        data: what was read.
+        errors: as of `fitted`, their locations within `data`.
+    """
     missing: list[str] = []
     unknown: list[str] = []
     wrong: dict[tuple[str, str], list[str]] = {}

@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 from .drivers.aio import AsyncDriver
 from .errors import Cancelled
 from .events import Done, Event
-from .run import Signal, logger
+from .run import Run, logger
+from .state import State, dump
 from .streams import response_of
 from .types import Response
 
@@ -23,7 +24,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
     Args:
         events: the driver's generator of events.
         driver: holds the response when the events are over.
-        signal: asks the run to end.
+        run: the run itself.
         item_of: the item for an event, or None for an event that this stream leaves out.
         observe: awaited with every event before it is handed out.
     """
@@ -32,14 +33,15 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         self,
         events: AsyncGenerator[Event, None],
         driver: AsyncDriver,
-        signal: Signal,
+        run: Run,
         item_of: Callable[[Event], Item | None],
         observe: Callable[[Event], Awaitable[None]] | None = None,
     ) -> None:
         self._observe = observe
         self._events = events
         self._driver = driver
-        self._signal = signal
+        self._run = run
+        self._signal = run.signal
         self._item_of = item_of
         self._begun = False
         self._reader: asyncio.Task[Any] | None = None
@@ -135,6 +137,10 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         if self._reader is not None and not self._is_interrupted:  # a second cancellation would look like one of somebody else
             self._is_interrupted = self._driver.interrupted = True
             self._reader.cancel()
+
+    def state(self) -> State:
+        """The run as it is now, as plain JSON; see `Stream.state`."""
+        return dump(self._run)
 
     async def __aenter__(self) -> AsyncStream[Item]:
         return self

@@ -13,6 +13,7 @@ from .debug import trace
 from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
 from .events import Event
 from .limits import Limits
+from .limits import checked as checked_limits
 from .lowlevel import LowLevel, overridden
 from .messages import repaired
 from .models.client import model_for
@@ -41,6 +42,7 @@ class Base:
         policies: objects whose hooks stand around what a run does; the first is outermost.
         profile: how the provider behind `client` wants its messages, a `swarm.models.profiles.Profile` or the name of one; by default told
             by base URL and model name. An agent with a client or profile of its own goes by that.
+        limits: what each run may use; `run(limits=)` tightens them.
         parallel_tools: whether the calls of one reply run side by side; a number is how many at once.
         tool_errors: "report" tells the model what went wrong; "raise" raises it, after the whole batch has run, with the response so
             far as `.response` (as `.swarm_response` if the exception has a `.response` of its own).
@@ -61,6 +63,7 @@ class Base:
         *,
         policies: Sequence[Any] = (),
         profile: Profile | str | None = None,
+        limits: Limits | None = None,
         parallel_tools: bool | int = False,
         tool_errors: Literal["report", "raise"] = "report",
         on_event: Observer | Sequence[Observer] = (),
@@ -73,6 +76,7 @@ class Base:
         self.client = client
         self._hooks = hooks_of(policies)
         self._profile = checked(profile)
+        self._limits = checked_limits(limits)
         self._parallel_tools = _checked_parallel(parallel_tools)
         self._raise_errors = tool_errors == "raise"
         self._observers = _observers(on_event)
@@ -145,6 +149,7 @@ class Base:
 
     def _resume(
         self,
+        item_of: Callable[[Event], Any] | None,
         state: State,
         approvals: Approvals | None,
         context_variables: dict[str, Any] | None,
@@ -154,14 +159,22 @@ class Base:
         limits: Limits | None,
         timeout: float | None,
     ) -> Any:
-        """What a saved run comes to."""
+        """A saved run that goes on: the stream of its events, or without `item_of` what it comes to."""
         if not isinstance(state, State):  # type: ignore[redundant-expr]  # callers without a type checker
             raise TypeError(f"resume takes a State, not {type(state).__name__}: load_state(data, agents=[...]) makes one")
         _check_dicts(approvals, context_variables)
-        options = self._options(model_override=model_override, max_turns=max_turns, limits=limits, timeout=timeout, watched=debug)
+        streams = item_of is not None
+        options = self._options(
+            model_override=model_override,
+            stream=streams,
+            max_turns=max_turns,
+            limits=limits,
+            timeout=timeout,
+            watched=debug or streams,
+        )
         run = revive(state, options, approvals or {}, context_variables or {})
         self._need_client(run)
-        return self._finish(run, debug)
+        return self._finish(run, debug) if item_of is None else self._stream(run, debug, item_of)
 
     def _begin(self, agent: Agent, messages: Any, context: dict[str, Any] | None, approvals: Approvals | None = None, **given: Any) -> Run:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
@@ -175,12 +188,12 @@ class Base:
         return run
 
     def _options(self, **given: Any) -> Options:
-        max_turns, timeout, limits = given.get("max_turns"), given.get("timeout"), given.get("limits")
+        max_turns, timeout = given.get("max_turns"), given.get("timeout")
+        limits = checked_limits(given.get("limits"))
         for name, value in (("max_turns", max_turns), ("timeout", timeout)):
             if value is not None and not isinstance(value, int | float):
                 raise TypeError(f"{name} must be a number, not {value!r}")
-        if limits is not None and not isinstance(limits, Limits):
-            raise TypeError(f"limits must be a Limits, not {limits!r}: limits=Limits(model_calls=10)")
+        given["limits"] = self._limits.tighter(limits) if limits is not None and self._limits is not None else limits or self._limits
         if max_turns is None:
             given["max_turns"] = INFINITE
         elif not max_turns >= 0:  # NaN is neither

@@ -6,9 +6,9 @@ from typing import Any
 
 from .calls import Outcome, Planned, attempt, record
 from .effects import Flow, Message, Now, Together
-from .events import HandedOff
+from .events import HandedOff, MessageAdded
 from .history import NOT_EXECUTED, call_name, open_calls
-from .limits import WARN_AFTER, repeated, too_many_calls, used_up
+from .limits import WARN_AFTER, Hit, is_timed, late, passed, reason_of, repeated
 from .messages import assistant_message, tool_message
 from .overrides import batch_of_subclass
 from .run import Run, logger
@@ -21,12 +21,9 @@ CUT_OFF = {
 }
 
 
-def too_many(run: Run, planned: list[Planned]) -> tuple[str, str] | None:
-    """The limit that forbids running a batch, as (name, reason), or None."""
-    if run.options.limits.tool_calls is None:
-        return None
-    wanted = sum(call.outcome is None and call.id not in run.held for call in planned)
-    return too_many_calls(run.options.limits, run.counts, wanted)
+def too_many(run: Run, planned: list[Planned]) -> Hit | None:
+    """The limit that forbids running a batch, or None."""
+    return passed("tool_calls", run.scopes, sum(call.outcome is None and call.id not in run.held for call in planned))
 
 
 def reopened(run: Run) -> Message:
@@ -43,13 +40,16 @@ def execute(run: Run, planned: list[Planned]) -> Flow:
     """Run a batch, in order or side by side. Returns whether a run inside it waits for a person."""
     if "handle_tool_calls" in run.options.overrides:
         return (yield from batch_of_subclass(run, planned))
-    todo = [call for call in planned if call.id not in run.held] if run.held else planned
-    if len(todo) > 1 and run.options.parallel_tools:
-        paused = yield from _side_by_side(run, todo)
+    if len(planned) > 1 and run.options.parallel_tools:
+        paused = yield from _side_by_side(run, planned)
     else:
         paused = False
-        for call in todo:
-            if run.options.limits.seconds is not None and call is not todo[0]:
+        timed = len(planned) > 1 and is_timed(run.scopes)
+        for call in planned:
+            if run.held and call.id in run.held:
+                merge(run, run.held[call.id])
+                continue
+            if timed and call is not planned[0]:
                 yield from _look_at_the_clock(run, [call])
             outcome = yield from attempt(run, call)
             if outcome.variables:
@@ -57,22 +57,25 @@ def execute(run: Run, planned: list[Planned]) -> Flow:
             paused = paused or outcome.kind == "paused"
     if paused:
         run.pending = [item for inner in run.nested.values() for item in inner.pending]
-        run.held.update({call.id: run.finished[call.id] for call in todo if call.id in run.finished})
+        run.held.update(run.finished)
     return paused
 
 
-def _side_by_side(run: Run, todo: list[Planned]) -> Flow:
-    parallel, paused = run.options.parallel_tools, False
-    for group in _groups(todo):
-        if run.options.limits.seconds is not None and group[0] is not todo[0]:
-            yield from _look_at_the_clock(run, group)
-        if len(group) == 1:
-            outcomes = ((yield from attempt(run, group[0])),)
+def _side_by_side(run: Run, planned: list[Planned]) -> Flow:
+    parallel, paused, timed = run.options.parallel_tools, False, is_timed(run.scopes)
+    for group in _groups(planned):
+        todo = [call for call in group if call.id not in run.held]
+        if timed and group[0] is not planned[0]:
+            yield from _look_at_the_clock(run, todo)
+        if len(todo) > 1:
+            outcomes = yield Together([attempt(run, call) for call in todo], None if parallel is True else int(parallel))
         else:
-            outcomes = yield Together([attempt(run, call) for call in group], None if parallel is True else int(parallel))
-        for outcome in outcomes:
-            merge(run, outcome)
-            paused = paused or outcome.kind == "paused"
+            outcomes = [(yield from attempt(run, todo[0]))] if todo else []
+        paused = paused or any(outcome.kind == "paused" for outcome in outcomes)
+        for call in group:
+            outcome = run.held.get(call.id) or run.finished.get(call.id)
+            if outcome is not None:
+                merge(run, outcome)
     return paused
 
 
@@ -85,7 +88,7 @@ def merge(run: Run, outcome: Outcome) -> None:
 
 def _look_at_the_clock(run: Run, group: list[Planned]) -> Flow:
     now: float = yield Now()
-    run.limit = run.limit or used_up(run.options.limits, run.counts, run.usage, now - (run.started or 0.0), only_seconds=True)
+    run.limit = run.limit or late(run.scopes, now)
     if run.limit is not None:
         for call in group:
             if call.outcome is None:
@@ -103,9 +106,12 @@ def _groups(planned: list[Planned]) -> list[list[Planned]]:
 
 
 def skip(run: Run, planned: list[Planned], text: str) -> Flow:
-    """Answer every call of a batch with the same text, without running any."""
-    for call in planned:
+    """Answer every call of a batch with the same text, without running any; what is held already stays as it is."""
+    todo = [call for call in planned if call.id not in run.held]
+    for call in todo:
         call.refuse("skipped", text)
+        run.finished[call.id] = call.outcome  # all at once: who saves the run at the first event must not find some of them open
+    for call in todo:
         yield from attempt(run, call)
     answer(run, planned)
 
@@ -117,27 +123,25 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         Exception: the first failure of the batch, if `Swarm(tool_errors="raise")`; the whole batch is in the history by then.
     """
     run.approvals = None
-    if run.nested:
-        run.nested.clear()
     outcomes = answer(run, planned)
     if run.options.raise_errors:
         _raise_first(outcomes)
-    handed, stopped, switched = None, None, False
+    handed, source, switched = None, run.agent, False
     for position, outcome in enumerate(outcomes):
         if outcome.agent is not None:
             handed = position
         if outcome.stop:
-            stopped = outcome
-    if handed is not None and outcomes[handed].agent is not run.agent:
-        if run.options.watched:
-            yield from run.tell(HandedOff(run.agent.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
+            run.output, run.over = outcome.value, "stopped"
+    if handed is not None and outcomes[handed].agent is not source:
         switched = take_over(run, planned, outcomes, handed)
-    if stopped is not None:
-        run.output = stopped.value
-        return "stopped"
-    if run.limit is not None:
-        return f"limit:{run.limit[0]}"
-    return _in_circles(run, planned, outcomes, switched)
+    if run.over is None and run.limit is None:
+        _look_for_circles(run, planned, outcomes, switched)
+    # Told at the end, since who saves the run then must find it as it goes on.
+    if run.options.watched and run.history[-1]["role"] == "user":
+        yield from run.tell(MessageAdded(source.name, run.history[-1]))
+    if switched and handed is not None and run.options.watched:
+        yield from run.tell(HandedOff(source.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
+    return run.over or (reason_of(run.limit[0]) if run.limit is not None else None)
 
 
 def _raise_first(outcomes: list[Outcome]) -> None:
@@ -159,28 +163,27 @@ def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], positio
         run.log("handoff from %s to %s", run.agent.name, outcome.agent.name)
     run.handed_by = (run.agent, planned[position].name)
     run.take_up(outcome.agent)
-    run.handoff, run.arrival = outcome.handoff, len(planned) - position
-    run.counts.handoffs += 1
+    run.handoff, run.arrival = outcome.handoff, len(planned) - position + (run.history[-1]["role"] == "user")
+    for scope in run.scopes:
+        scope.handoffs += 1
     return True
 
 
-def _in_circles(run: Run, planned: list[Planned], outcomes: list[Outcome], switched: bool) -> str | None:
-    allowed = run.options.limits.repeats
+def _look_for_circles(run: Run, planned: list[Planned], outcomes: list[Outcome], switched: bool) -> None:
+    allowed = run.repeats
     if allowed is None:
-        return None
+        return
     executed: list[Any] = []
     for call, outcome in zip(planned, outcomes, strict=True):
-        executed += (call.name, outcome.text, call.arguments)
+        executed += (call.name, outcome.parts or outcome.text, call.arguments)
     times = repeated(run.circles, executed, switched and all(outcome.agent is not None for outcome in outcomes))
     if times < WARN_AFTER and times < allowed:
-        return None
+        return
     what = f"{', '.join(call.name for call in planned)} called {times} times in a row with the same results, last by {run.calls[-1].agent}"
     if times >= allowed:
-        run.limit = ("loop", what)
-        return "loop"
-    if times == WARN_AFTER:
+        run.limit = ("loop", what, run.scope)
+    elif times == WARN_AFTER:
         logger.warning("the run may be going in circles: %s; it stops after %s", what, allowed)
-    return None
 
 
 def settle(run: Run, partial: Message | None = None, error: Exception | None = None) -> None:
@@ -217,11 +220,12 @@ def _written(entry: Message) -> Any:
 
 
 def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
-    """Put the tool messages of a batch behind its reply, in call order, and note the calls.
+    """Put the tool messages of a batch behind its reply, in call order, and note the calls. What they gave to see follows in one message.
 
     A call without an outcome had begun, or not; its message says which.
     """
     outcomes: list[Outcome] = []
+    seen: list[Message] = []
     winner: ToolCall | None = None
     for call in planned:
         outcome = run.finished.get(call.id) or run.held.pop(call.id, None) or call.outcome
@@ -231,12 +235,18 @@ def answer(run: Run, planned: list[Planned]) -> list[Outcome]:
         if outcome.given:
             run.given.add(call.id)
         run.history.append(tool_message(call.id, call.name, outcome.text))
+        if outcome.parts:
+            seen += [{"type": "text", "text": f"From {call.name} ({call.id}):"}, *outcome.parts]
         noted = record(run, call, outcome)
         run.calls.append(noted)
         if outcome.agent is not None:
             if winner is not None:
                 winner.handoff_to = None
             winner = noted
+    if seen:
+        run.history.append({"role": "user", "content": seen, "sender": run.fields["name"]})
     run.begun.clear()
     run.finished.clear()
+    if run.nested:
+        run.nested.clear()
     return outcomes

@@ -12,7 +12,9 @@ from .effects import Call, CallTool, Flow, HandOff, Message
 from .errors import OutOfTime, ToolError, ToolNotFound, ToolTimeout
 from .events import ToolDone, ToolStarted
 from .handoffs import message_for
+from .limits import passed
 from .messages import tool_message
+from .parts import shortened, told
 from .run import Run, RunInfo, logger
 from .tools import Tool, result_text
 from .types import Agent, Handoff, Refuse, Result, ToolCall
@@ -29,20 +31,22 @@ class Outcome:
         handoff: the Handoff through which, or None.
         variables: context variables to merge.
         stop, value: whether the run ends here, and with what value.
+        parts: content parts for the model to see, or None.
         seconds: how long it ran.
         merged: whether `variables` have been merged.
         given: whether it stood in the caller's history already.
     """
 
-    __slots__ = ("agent", "error", "given", "handoff", "kind", "merged", "seconds", "stop", "text", "value", "variables")
+    __slots__ = ("agent", "error", "given", "handoff", "kind", "merged", "parts", "seconds", "stop", "text", "value", "variables")
 
-    def __init__(self, kind: str, text: str, error: Exception | None = None) -> None:
+    def __init__(self, kind: str, text: str, parts: list[Message] | None = None, error: Exception | None = None) -> None:
         self.kind = kind
         self.text = text
         self.error = error
         self.agent: Agent | None = None
         self.handoff: Handoff | None = None
         self.variables: dict[str, Any] | None = None
+        self.parts = parts
         self.stop = self.merged = self.given = False
         self.value: Any = None
         self.seconds = 0.0
@@ -137,7 +141,8 @@ def attempt(run: Run, call: Planned) -> Flow:
     if outcome is None:
         assert call.tool is not None
         run.begun.add(call.id)
-        run.counts.tool_calls += 1
+        for scope in run.scopes:
+            scope.tool_calls += 1
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
         try:
@@ -156,9 +161,11 @@ def attempt(run: Run, call: Planned) -> Flow:
         except Exception as error:
             outcome = failed(run, error)
         outcome.seconds = call.seconds
+        if call.tool.max_chars is not None:
+            outcome.text = shortened(outcome.text, call.tool.max_chars)
     if outcome.kind == "paused":
         run.begun.discard(call.id)
-        run.counts.tool_calls -= 1
+        count(run, -1)
         return outcome
     run.finished[call.id] = outcome
     if run.options.logs:
@@ -166,6 +173,12 @@ def attempt(run: Run, call: Planned) -> Flow:
     if run.options.watched:
         yield from run.tell(ToolDone(run.agent.name, record(run, call, outcome), tool_message(call.id, call.name, outcome.text)))
     return outcome
+
+
+def count(run: Run, calls: int) -> None:
+    """Note calls that began, or that only paused."""
+    for scope in run.scopes:
+        scope.tool_calls += calls
 
 
 def read(value: Any, tool: Tool | None = None) -> Outcome:
@@ -177,12 +190,12 @@ def read(value: Any, tool: Tool | None = None) -> Outcome:
         outcome = Outcome("ok", (handoff.message if handoff else None) or message_for(value))
         outcome.agent, outcome.handoff = value, handoff
     elif isinstance(value, Result):
-        text = message_for(value.agent) if value.agent is not None and value.value == "" else result_text(value.value)
-        outcome = Outcome("ok", text)
+        text, parts = told(value.value, value.parts)
+        outcome = Outcome("ok", message_for(value.agent) if value.agent is not None and value.value == "" else text, parts)
         outcome.agent, outcome.variables = value.agent, value.context_variables
         outcome.stop, outcome.value = value.stop, value.value
     else:
-        outcome = Outcome("ok", result_text(value))
+        outcome = Outcome("ok", *told(value))
     return outcome
 
 
@@ -195,10 +208,9 @@ def _converted(run: Run, value: Any) -> Any:
 def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
     target = outcome.agent
     assert target is not None
-    allowed = run.options.limits.handoffs
-    if allowed is not None and run.counts.handoffs >= allowed:
-        run.limit = ("handoffs", f"{run.counts.handoffs} of {allowed} handoffs used")
-        refusal = Refuse(f"not handed over to {target.name}: {run.limit[1]}")
+    if run.bounded and (hit := passed("handoffs", run.scopes)) is not None:
+        run.limit = hit
+        refusal = Refuse(f"not handed over to {target.name}: {hit[1]}")
     elif "handoff" in run.options.hooks:
         refusal = yield from run.through(HandOff(run.agent, target, call.id, RunInfo(run, call.id)))
         if isinstance(refusal, Agent):
@@ -221,7 +233,7 @@ def failed(run: Run, error: Exception) -> Outcome:
         with suppress(Exception):  # an exception may refuse to be changed
             error.__traceback__ = None
             error.__context__ = error.__cause__ = None
-    return Outcome("timed_out" if isinstance(error, ToolTimeout) else "error", f"Error: {text}", error)
+    return Outcome("timed_out" if isinstance(error, ToolTimeout) else "error", f"Error: {text}", error=error)
 
 
 def _said(error: Exception, redact: Callable[[Any], Any] | None) -> str:

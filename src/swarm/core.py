@@ -147,10 +147,11 @@ class Swarm(Base, LowLevel):
         """Go on with a run that was saved.
 
         Args:
-            state: `load_state(...)`, or `response.state()` itself.
+            state: `load_state(...)`, or what `response.state()` or `stream.state()` gave. One of a run that had come to its end gives its
+                response again, and nothing is asked or called.
             approvals: decisions for its open calls, by the ids in `response.pending`.
             context_variables: live objects, put over those that were saved.
-            model_override, debug, max_turns, limits, timeout: as for `run`; counts go on where they were.
+            model_override, debug, max_turns, limits, timeout: as for `run`; counts go on where they were, time begins anew.
 
         Returns:
             the response of the whole run: its messages begin where the first part's began.
@@ -159,11 +160,26 @@ class Swarm(Base, LowLevel):
             StateError: the state does not fit its agents, or an approval names no open call.
             Exception: all that `run` raises.
         """
-        return self._resume(state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
+        return self._resume(None, state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
+
+    def resume_stream(
+        self,
+        state: State,
+        approvals: Approvals | None = None,
+        context_variables: dict[str, Any] | None = None,
+        *,
+        model_override: str | None = None,
+        debug: bool = False,
+        max_turns: float = INFINITE,
+        limits: Limits | None = None,
+        timeout: float | None = None,
+    ) -> Stream[Event]:
+        """The same as typed events, as `stream` gives them. Arguments, and what is raised, as for `resume`."""
+        return self._resume(itself, state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
-        return Stream(driver.drive(loop.conversation(run)), run.signal, self._observed(debug, item_of))
+        return Stream(driver.drive(loop.conversation(run)), run, self._observed(debug, item_of))
 
     def _finish(self, run: Run, debug: bool) -> Response:
         events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
@@ -281,7 +297,22 @@ class AsyncSwarm(Base):
         timeout: float | None = None,
     ) -> Response:
         """Go on with a run that was saved. Arguments, and what is raised, as for `Swarm.resume`."""
-        return await self._resume(state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
+        return await self._resume(None, state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
+
+    def resume_stream(
+        self,
+        state: State,
+        approvals: Approvals | None = None,
+        context_variables: dict[str, Any] | None = None,
+        *,
+        model_override: str | None = None,
+        debug: bool = False,
+        max_turns: float = INFINITE,
+        limits: Limits | None = None,
+        timeout: float | None = None,
+    ) -> AsyncStream[Event]:
+        """The same as typed events, as `stream` gives them. As `Swarm.resume` otherwise."""
+        return self._resume(itself, state, approvals, context_variables, model_override, debug, max_turns, limits, timeout)
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> AsyncStream[Item]:
         from .async_streams import AsyncStream
@@ -289,7 +320,7 @@ class AsyncSwarm(Base):
 
         driver = AsyncDriver(run.signal, run.options.timeout)
         observe = self._observe if self._observers else None
-        return AsyncStream(driver.drive(loop.conversation(run)), driver, run.signal, self._reader(debug, item_of), observe)
+        return AsyncStream(driver.drive(loop.conversation(run)), driver, run, self._reader(debug, item_of), observe)
 
     async def _finish(self, run: Run, debug: bool) -> Response:
         from .drivers.aio import AsyncDriver

@@ -9,6 +9,7 @@
     │   ├── ToolNotFound
     │   ├── ToolArgumentsError
     │   └── ToolTimeout (TimeoutError)
+    ├── OutputError                     a final text that does not fit Agent(output_type=...)
     ├── LimitExceeded                   Limits(on_limit="raise"); .limit
     ├── RunTimeout (TimeoutError)       run(timeout=...); never transient
     └── ModelError                      .status .body .request_id .cause
@@ -48,6 +49,7 @@ __all__ = [
     "LimitExceeded",
     "ModelError",
     "ModelTimeout",
+    "OutputError",
     "RateLimitError",
     "RequestError",
     "RunTimeout",
@@ -113,6 +115,13 @@ class ToolArgumentsError(ToolError):
 
 class ToolTimeout(ToolError, TimeoutError):
     """A tool ran longer than its time limit."""
+
+
+class OutputError(SwarmError):
+    """The final text of a run is not of the type that its agent wants, nor was it when it was asked for again.
+
+    `response` holds the whole run: nothing that was done is lost, and no tool ran twice.
+    """
 
 
 class LimitExceeded(SwarmError):

@@ -19,6 +19,7 @@ __all__ = [
     "Event",
     "HandedOff",
     "LimitHit",
+    "MessageAdded",
     "MessageDone",
     "Nested",
     "Paused",
@@ -78,6 +79,16 @@ class Delta(Event):
 
 class MessageDone(Event):
     """A whole message of the assistant, as it stands in `Response.messages`."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, agent: str, message: dict[str, Any]) -> None:
+        self.agent = agent
+        self.message = message
+
+
+class MessageAdded(Event):
+    """The run itself put a message into the history: what tools gave the model to see, or the question for an answer that fits."""
 
     __slots__ = ("message",)
 

@@ -64,8 +64,10 @@ def normal_call(call: Message) -> Message:
     function: Any = call.get("function")
     id, kind = call.get("id"), call.get("type")
     if not is_dict(function):
-        if type(id) is str and is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
-            return {key: value for key, value in call.items() if key != "function"} if "function" in call else call
+        if is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
+            if type(id) is str and "function" not in call:
+                return call
+            return {**{key: value for key, value in call.items() if key != "function"}, "id": "" if id is None else str(id)}
         function = {}
     name, arguments = function.get("name"), function.get("arguments")
     if type(id) is str and type(kind) is str and type(arguments) is str and type(name) is str and _is_legal(name):
@@ -97,7 +99,7 @@ def used_ids(messages: Iterable[Message]) -> set[str]:
     return {call["id"] for message in messages if message.get("tool_calls") for call in message["tool_calls"]}
 
 
-def unique_ids(message: Message, used: set[str], position: int) -> Message:
+def unique_ids(message: Message, used: set[str], position: int, tried: dict[str, int] | None = None) -> Message:
     """A model's new message with ids that are not empty and not in use; the same object if they are so already.
 
     An id in use gets "_2", "_3"; a missing one is made from the position, never at random, so that a repeated run has the same ids.
@@ -106,11 +108,12 @@ def unique_ids(message: Message, used: set[str], position: int) -> Message:
         message: the new message.
         used: ids in use; those of this message are added to it.
         position: index the message will have in the history.
+        tried: where to look for a free number, by id; kept by the run, for a provider that uses the function's name as id in every turn.
     """
     calls: list[Message] = message.get("tool_calls") or []
     for at, call in enumerate(calls):
         if not call.get("id") or call["id"] in used:
-            return {**message, "tool_calls": [*calls[:at], *_named(calls[at:], used, position, {}, at)]}
+            return {**message, "tool_calls": [*calls[:at], *_named(calls[at:], used, position, {} if tried is None else tried, at)]}
         used.add(call["id"])
     return message
 
@@ -130,7 +133,7 @@ def _named(calls: list[Message], used: set[str], position: int, tried: dict[str,
 def _free_id(wanted: str, used: set[str], tried: dict[str, int]) -> str:
     if wanted not in used:
         return wanted
-    # Remembered, since some providers use the function's name as id: else a long history would cost the square of its length.
+    # Remembered, since some providers use the function's name as id: else a long history or run would cost the square of its length.
     number = tried.get(wanted, 2)
     while f"{wanted}_{number}" in used:
         number += 1

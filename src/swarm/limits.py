@@ -1,10 +1,15 @@
-"""How much a run may do: budgets, and the detection of loops that go nowhere. Pure rules, no clock."""
+"""How much a run may do: budgets, and the detection of loops that go nowhere. Pure rules, no clock.
+
+A run stands in scopes, one in another: the whole run, and each call with limits of its own around what happens inside it. What is used is
+counted in all of them, and the outermost is looked at first, so that an inner one cannot hide that the whole is used up.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .types import Usage
+if TYPE_CHECKING:
+    from .run import Run
 
 WARN_AFTER = 10
 """Replies in a row with the same calls and results before a warning is logged."""
@@ -14,7 +19,10 @@ _ON_LIMIT = ("return", "answer", "raise")
 
 
 class Limits:
-    """What one run, with everything nested in it, may use. None means no limit.
+    """What may be used in one scope, with everything nested in it. None means no limit.
+
+    Given to `Swarm(limits=)` they hold for each of its runs, given to `run(limits=)` for that run, the smaller amount of the two; given to
+    `agent.as_tool(limits=)` or `Handoff(returns=True, limits=)` for what happens inside one call, which the outer scopes count as well.
 
     Args:
         model_calls: answers of a model.
@@ -25,9 +33,9 @@ class Limits:
         repeats: replies in a row with the same calls and the same results, or handoffs with nothing else between, before the run
             stops with "loop"; None switches that off.
         on_limit: "return" returns what was done; "answer" asks once more without tools and returns that; "raise" raises
-            LimitExceeded, with the response on it.
+            LimitExceeded, with the response on it. Inside a call this is what the call comes to.
 
-    Attributes are the arguments, and `bounded`: whether there is anything to look at before a model call.
+    Attributes are the arguments, and `bounded`: whether any amount but `repeats` is limited.
 
     Raises:
         ValueError: a negative amount, or an unknown `on_limit`.
@@ -52,7 +60,7 @@ class Limits:
         self.seconds = seconds
         self.repeats = repeats
         self.on_limit: Literal["return", "answer", "raise"] = on_limit
-        self.bounded = any(amount is not None for amount in (model_calls, tokens, seconds))
+        self.bounded = any(amount is not None for amount in (model_calls, handoffs, tool_calls, tokens, seconds))
         for name in _AMOUNTS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, int | float):
@@ -64,7 +72,7 @@ class Limits:
 
     def tighter(self, other: Limits) -> Limits:
         """The smaller of each amount; `on_limit` is that of `other`, the inner scope, unless that is the default."""
-        amounts = {name: _smaller(getattr(self, name), getattr(other, name)) for name in _AMOUNTS}
+        amounts = {name: smaller(getattr(self, name), getattr(other, name)) for name in _AMOUNTS}
         return Limits(**amounts, on_limit=self.on_limit if other.on_limit == "return" else other.on_limit)
 
     def __repr__(self) -> str:
@@ -72,25 +80,94 @@ class Limits:
         return f"Limits({', '.join([*given, f'on_limit={self.on_limit!r}'])})"
 
 
+def checked(limits: Limits | None) -> Limits | None:
+    """The limits given, or None.
+
+    Raises:
+        TypeError: they are none.
+    """
+    if limits is not None and not isinstance(limits, Limits):  # type: ignore[redundant-expr]  # callers without a type checker
+        raise TypeError(f"limits must be a Limits, not {limits!r}: limits=Limits(model_calls=10)")
+    return limits
+
+
 NO_LIMITS = Limits()
 """What a run may do by default: anything but go in circles."""
 
 
-def _smaller(one: Any, other: Any) -> Any:
+def smaller(one: Any, other: Any) -> Any:
+    """The smaller of two amounts, of which None is the largest."""
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)
 
 
-class Counts:
-    """What a run has used so far, shared with the runs nested in it."""
+class Scope:
+    """What one scope has used: a whole run, or what happened inside one call that has limits of its own.
 
-    __slots__ = ("handoffs", "model_calls", "tool_calls")
+    Args:
+        limits: what may be used in it.
 
-    def __init__(self, model_calls: int = 0, handoffs: int = 0, tool_calls: int = 0) -> None:
-        self.model_calls = model_calls
-        self.handoffs = handoffs
-        self.tool_calls = tool_calls
+    Attributes:
+        limits: as given.
+        model_calls, handoffs, tool_calls, tokens: used so far.
+        started: monotonic time at which it began, where somebody limits time, or None.
+        seconds: how long it had lasted when the clock was last looked at, before a turn or a call.
+    """
+
+    __slots__ = ("handoffs", "limits", "model_calls", "seconds", "started", "tokens", "tool_calls")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.model_calls = self.handoffs = self.tool_calls = self.tokens = 0
+        self.started: float | None = None
+        self.seconds = 0.0
+
+    @property
+    def used(self) -> dict[str, float]:
+        """The amounts used so far by name; "seconds" only where somebody limits time."""
+        return {name: getattr(self, name) for name in (*COUNTED, *(("seconds",) if self.started is not None else ()))}
+
+    @property
+    def remaining(self) -> dict[str, float]:
+        """What is left of each amount that is limited, by name; never below 0."""
+        allowed = {name: getattr(self.limits, name) for name in (*COUNTED, "seconds")}
+        return {name: max(0, amount - getattr(self, name)) for name, amount in allowed.items() if amount is not None}
+
+
+COUNTED = ("model_calls", "handoffs", "tool_calls", "tokens")
+"""The amounts that a scope counts without a clock."""
+
+Scopes: TypeAlias = tuple[Scope, ...]
+"""The scopes that a run stands in, outermost first."""
+
+Hit: TypeAlias = tuple[str, str, Scope | None]
+"""A limit that was hit: its name, what was used of what was allowed, and the scope it belongs to."""
+
+
+def remaining(scopes: Scopes) -> dict[str, float]:
+    """What is left before the first limit of any scope, by name; no key for what nobody limits."""
+    left: dict[str, float] = {}
+    for scope in scopes:
+        for name, amount in scope.remaining.items():
+            left[name] = min(amount, left.get(name, amount))
+    return left
+
+
+def begin(scopes: Scopes, now: float) -> None:
+    """Let the time begin of every scope whose time has not."""
+    for scope in scopes:
+        scope.started = now if scope.started is None else scope.started
+
+
+def is_timed(scopes: Scopes) -> bool:
+    """Whether a scope limits seconds."""
+    return any(scope.limits.seconds is not None for scope in scopes)
+
+
+def needs_tokens(scopes: Scopes) -> bool:
+    """Whether a scope limits tokens."""
+    return any(scope.limits.tokens is not None for scope in scopes)
 
 
 class Circles:
@@ -104,22 +181,42 @@ class Circles:
         self.executed: list[Any] = []
 
 
-def used_up(limits: Limits, counts: Counts, usage: Usage, elapsed: float, only_seconds: bool = False) -> tuple[str, str] | None:
-    """The first limit that forbids going on, as (name, reason), or None.
+def before(run: Run, now: float) -> str | None:
+    """Whether another turn of a run may begin: None, or the reason to stop.
 
     Args:
-        limits: what is allowed.
-        counts: what was done.
-        usage: what models used.
-        elapsed: seconds since the run began, 0 if nobody limits them.
-        only_seconds: look at the time only, as between two calls of a reply.
+        run: the run; its `limit` is set.
+        now: monotonic time, 0 if no scope limits seconds.
     """
-    for name, used in () if only_seconds else (("model_calls", counts.model_calls), ("tokens", usage.total_tokens)):
-        allowed = getattr(limits, name)
-        if allowed is not None and used >= allowed:
-            return name, f"{used} of {allowed} {name.replace('_', ' ')} used"
-    if limits.seconds is not None and elapsed >= limits.seconds:
-        return "seconds", f"{elapsed:.1f} of {limits.seconds} seconds used"
+    if (added := len(run.history) - run.new_from) >= run.options.max_turns:
+        run.limit = ("max_turns", f"{added} messages added, {run.options.max_turns} allowed", run.scope)
+        return "max_turns"
+    if run.signal.after_turn and not run.path:
+        return "cancelled"
+    if not run.bounded:
+        return None
+    run.limit = passed("model_calls", run.scopes) or passed("tokens", run.scopes) or late(run.scopes, now)
+    return reason_of(run.limit[0]) if run.limit is not None else None
+
+
+def passed(name: str, scopes: Scopes, wanted: int = 1) -> Hit | None:
+    """The limit that forbids using so much more of an amount, or None."""
+    for scope in scopes:
+        allowed, used = getattr(scope.limits, name), getattr(scope, name)
+        if allowed is not None and used + wanted > allowed:
+            more = f", {wanted} more wanted" if name == "tool_calls" else ""
+            return name, f"{used} of {allowed} {name.replace('_', ' ')} used{more}", scope
+    return None
+
+
+def late(scopes: Scopes, now: float) -> Hit | None:
+    """The limit on seconds that is over, or None; `now` is the monotonic time."""
+    for scope in scopes:
+        allowed = scope.limits.seconds
+        if allowed is not None:
+            scope.seconds = now - (scope.started or 0.0)
+            if scope.seconds >= allowed:
+                return "seconds", f"{scope.seconds:.1f} of {allowed} seconds used", scope
     return None
 
 
@@ -134,10 +231,26 @@ def last_words(message: dict[str, Any], finish: str | None) -> str:
     return "refusal" if message.get("refusal") else cut or "complete"
 
 
-def too_many_calls(limits: Limits, counts: Counts, wanted: int) -> tuple[str, str] | None:
-    """The limit that forbids running the calls of a reply, as (name, reason), or None."""
-    if limits.tool_calls is not None and counts.tool_calls + wanted > limits.tool_calls:
-        return "tool_calls", f"{counts.tool_calls} of {limits.tool_calls} tool calls used, {wanted} more wanted"
+LASTING = ("handoffs", "tool_calls", "loop")
+"""Limits that cannot be told again from what was used: a run that went on after one would do more than it was allowed."""
+
+
+def hit_again(before: tuple[str, str, float], scopes: Scopes, own: Scope | None, repeats: float | None) -> Hit | None:
+    """The limit that ended a run before it was saved, unless it may do more now than it might then.
+
+    Args:
+        before: the limit's name, what it said, and the amount that was allowed.
+        scopes: what may be used now.
+        own: the scope of the run itself, if it has one.
+        repeats: how often it may go in place now.
+    """
+    name, why, amount = before
+    if name == "loop":
+        return (name, why, own) if repeats is not None and repeats <= amount else None
+    for scope in scopes:
+        allowed = getattr(scope.limits, name)
+        if allowed is not None and allowed <= amount:
+            return name, why, scope
     return None
 
 

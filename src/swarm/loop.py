@@ -10,7 +10,7 @@ A driver answers the effects (see `effects`), so the same lines serve sync and a
 
 from __future__ import annotations
 
-from . import batches, calls, limits
+from . import batches, calls, limits, outputs
 from .approvals import ApprovalError, may_wait, undecided
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
 from .errors import Cancelled, LimitExceeded, attach
@@ -46,17 +46,19 @@ def conversation(run: Run) -> Flow:
 
 def turns(run: Run) -> Flow:
     """One turn after another. Returns the Response."""
-    if run.started is None and (run.options.limits.seconds is not None or run.options.timeout is not None):
-        run.started = yield Now()
-    info, timed = RunInfo(run), run.options.limits.seconds is not None
+    info, timed = RunInfo(run), limits.is_timed(run.scopes)
+    if run.scopes[-1].started is None and (timed or run.options.timeout is not None):
+        limits.begin(run.scopes, (yield Now()))
     reason = yield from pick_up(run)
-    while reason is None and (reason := before(run, (yield Now()) if timed else 0.0)) is None:
+    while reason is None and (reason := limits.before(run, (yield Now()) if timed else 0.0)) is None:
         run.turn += 1
-        message, finish = yield from speak(run, info)
-        reason = (yield from act(run, message, finish)) if message["tool_calls"] else limits.last_words(message, finish)
+        message = yield from speak(run, info)
+        reason = run.over or (yield from act(run, message))
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
-    if not run.path and run.limit is not None and reason == limits.reason_of(run.limit[0]):
+        if run.fields["output_type"] is not None:
+            reason = yield from outputs.settled(run, message, reason)
+    if run.limit is not None and run.limit[2] is run.scope is not None and reason == limits.reason_of(run.limit[0]):
         yield from at_limit(run, info)
     if reason == "approval" and run.options.watched:
         yield from run.tell(Paused(run.agent.name, run.pending))
@@ -65,32 +67,24 @@ def turns(run: Run) -> Flow:
 
 def pick_up(run: Run) -> Flow:
     """Execute what the history left open, if it did. Returns a reason to stop, or None."""
+    if run.over is not None:
+        last = run.history[-1]
+        is_text = last["role"] == "assistant" and run.fields["output_type"] is not None
+        return (yield from outputs.settled(run, last, run.over)) if is_text else run.over
+    if run.stopped_by is not None:
+        run.limit = limits.hit_again(run.stopped_by, run.scopes, run.scope, run.repeats)
     if not open_calls(run.history):
         if run.approvals:
             raise ApprovalError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
-        return None
+        return limits.reason_of(run.limit[0]) if run.limit is not None else None
     if run.options.max_turns == 0:
         return "tool_calls"
     run.offered, _ = yield from offered(table_of(run.agent), run.about)
     return (yield from act(run, batches.reopened(run)))
 
 
-def before(run: Run, now: float) -> str | None:
-    """Whether another turn may begin: None, or the reason to stop."""
-    if (added := len(run.history) - run.new_from) >= run.options.max_turns:
-        run.limit = ("max_turns", f"{added} messages added, {run.options.max_turns} allowed")
-        return "max_turns"
-    if run.signal.after_turn and not run.path:
-        return "cancelled"
-    allowed = run.options.limits
-    if not allowed.bounded:
-        return None
-    run.limit = limits.used_up(allowed, run.counts, run.usage, now - (run.started or 0.0))
-    return limits.reason_of(run.limit[0]) if run.limit is not None else None
-
-
 def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
-    """Ask the active agent's model for one message. Returns it, and why the model ended it."""
+    """Ask the active agent's model for one message. Returns it; one without calls ends the run."""
     agent, watched = run.agent, run.options.watched
     client, run.offered, request = yield from request_for(run, tools)
     run.arrival = run.approvals = None
@@ -98,32 +92,36 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
         yield from run.tell(TurnStarted(agent.name, run.turn))
     effect = CallModel(agent, client, request, run.options.stream, info, None, run.path)
     reply: Reply = (yield from run.through(effect)) if "model" in run.options.hooks else answered(run, effect, (yield effect))
-    message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history))
+    message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history), run.numbers)
     run.origins[id(message)] = run.asked
     run.history.append(message)
+    run.replied, run.finish = run.turn, reply.finish_reason
+    run.over = None if message["tool_calls"] else limits.last_words(message, run.finish)
     if watched:
         if not reply.told:
             yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
         yield from run.tell(MessageDone(agent.name, message))
     if run.options.logs:
         run.log("%s answered: %s", agent.name, message)
-    return message, reply.finish_reason
+    return message
 
 
-def act(run: Run, message: Message, finish: str | None = None) -> Flow:
+def act(run: Run, message: Message) -> Flow:
     """Run the calls of a message and answer each. Returns a reason to stop, or None."""
     if not run.options.execute_tools:
         return "tool_calls"
     planned = calls.plan(run, message)
-    again, run.cut_off = run.cut_off, finish == "length"
-    if finish in ("length", "content_filter"):
-        yield from batches.skip(run, planned, batches.CUT_OFF[finish])
-        return None if finish == "length" and not again else finish
+    if run.finish in ("length", "content_filter"):
+        yield from batches.skip(run, planned, batches.CUT_OFF[run.finish])
+        again, run.cut_off = run.cut_off, run.finish == "length"
+        run.over = None if run.cut_off and not again else run.finish
+        return run.over
+    run.cut_off = False
     run.pending = (yield from undecided(run, planned)) if may_wait(run, planned) else []
-    run.limit = batches.too_many(run, planned)
-    if run.limit is not None and not run.pending:
-        yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {run.limit[1]}")
-        return f"limit:{run.limit[0]}"
+    if run.bounded and not run.pending and (hit := batches.too_many(run, planned)) is not None:
+        run.limit = hit
+        yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {hit[1]}")
+        return f"limit:{hit[0]}"
     if run.pending or (yield from batches.execute(run, planned)):
         return "approval"
     return (yield from batches.conclude(run, planned))
@@ -131,16 +129,18 @@ def act(run: Run, message: Message, finish: str | None = None) -> Flow:
 
 def at_limit(run: Run, info: RunInfo) -> Flow:
     """Tell of the limit that ends the run, and do what `Limits(on_limit=...)` says."""
-    assert run.limit is not None
-    (name, why), run.arrival = run.limit, None
+    assert run.limit is not None and run.scope is not None
+    (name, why, _), run.arrival = run.limit, None
     if run.options.watched:
         yield from run.tell(LimitHit(run.agent.name, name, why))
-    if run.options.limits.on_limit == "raise":
+    if run.scope.limits.on_limit == "raise":
         raise LimitExceeded(f"the run was stopped by its limit on {name}: {why}; what was done is on .response", name)
-    if run.options.limits.on_limit == "answer" and run.options.max_turns > 0:
+    if run.scope.limits.on_limit == "answer" and run.options.max_turns > 0:
         run.turn += 1
-        message, _ = yield from speak(run, info, tools=False)
+        message = yield from speak(run, info, tools=False)
         if message.get("tool_calls"):
             yield from batches.skip(run, calls.plan(run, message), f"Error: {NOT_EXECUTED}: {why}")
         if run.options.watched:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
+        if run.fields["output_type"] is not None:
+            yield from outputs.settled(run, message, name)

@@ -79,7 +79,7 @@ class LowLevel:
         except Exception as error:
             debug_print(debug, f"no text form: {type(result).__name__}: {error}")
             raise TypeError(f"a {type(result).__name__} has no text form, its str() fails: {error}; return a str or a Result") from error
-        return Result(value=outcome.text, agent=outcome.agent)
+        return Result(value=outcome.text, agent=outcome.agent, parts=outcome.parts or [])
 
     def handle_tool_calls(
         self, tool_calls: Sequence[Any], functions: Sequence[AgentFunction], context_variables: dict[str, Any], debug: bool
@@ -109,8 +109,9 @@ class LowLevel:
         for outcome in outcomes:
             variables.update(outcome.variables or {})
         target = next((outcome.agent for outcome in reversed(outcomes) if outcome.agent is not None), None)
-        answers = zip(run.history, wanted, strict=True)  # under the ids that the caller has, unique or not
+        answers = zip(run.history, wanted, strict=False)  # under the ids that the caller has, unique or not
         messages = [{**answer, "tool_call_id": call.get("id") or answer["tool_call_id"]} for answer, call in answers]
+        messages += run.history[len(wanted) :]  # what there is to see
         return Response(messages=messages, agent=target, context_variables=variables)
 
     def run_and_stream(

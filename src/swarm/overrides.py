@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .calls import Outcome, Planned, attempt, record
+from .calls import Outcome, Planned, attempt, count, record
 from .effects import Call, CallModel, Flow, Reply
 from .events import ToolDone, ToolStarted
 from .history import NOT_EXECUTED, json_text
@@ -61,17 +61,18 @@ def batch_of_subclass(run: Run, planned: list[Planned]) -> Flow:
         text = call.raw if isinstance(call.raw, str) and not call.changed else json_text(call.arguments)
         wanted.append({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}})
         run.begun.add(call.id)
-        run.counts.tool_calls += 1
+        count(run, 1)
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
     method = run.options.overrides["handle_tool_calls"]
     partial = yield Call(method, (Record.of({"calls": wanted}).calls, list(run.offered.values()), run.context, False), worker=True)
-    texts = {message["tool_call_id"]: str(message["content"]) for message in partial.messages}
+    texts = {message["tool_call_id"]: str(message["content"]) for message in partial.messages if "tool_call_id" in message}
     for call in todo:
         text = texts.get(call.id, NOT_EXECUTED)
         outcome = run.finished[call.id] = Outcome("error" if text.startswith("Error: ") else "ok", text)
         if call is todo[-1]:
             outcome.agent, outcome.variables = partial.agent, partial.context_variables
+            outcome.parts = [part for message in partial.messages if "tool_call_id" not in message for part in message["content"]]
         if run.options.watched:
             yield from run.tell(ToolDone(run.agent.name, record(run, call, outcome), tool_message(call.id, call.name, text)))
     run.context.update(partial.context_variables)

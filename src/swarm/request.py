@@ -9,10 +9,12 @@ from typing import Any
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
 from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
+from .limits import needs_tokens
 from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
+from .outputs import asked_again, output_of
 from .run import Route, Run
 from .tools import callback_parameters
 from .types import Agent
@@ -32,6 +34,10 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     profile, told = route.profile, fields["instructions"]
     if callable(told):
         told = yield from instructions_of(run, agent)
+    kind, typed, wanted = fields["output_type"], None, None
+    if kind is not None and kind is not str:
+        typed = output_of(agent)
+        tools = tools and not (run.history and asked_again(run.history[-1]))
     on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
     if tools:
@@ -39,6 +45,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
         if profile.tool_name is not None:
             profile.check_tools(on_offer, agent.name)
+    if typed is not None:
+        wanted, told = typed.request(profile, bool(entries), told)
     if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
         seen: WireHistory = yield from filtered(run, agent, route)
     else:
@@ -46,13 +54,15 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told)}
     if fields["model_settings"]:
         request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
+    if wanted is not None:
+        request.setdefault("response_format", wanted)
     if entries:
         request["tools"] = entries
         if fields["tool_choice"] is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:
             _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if options.limits.tokens is not None or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
+        if needs_tokens(run.scopes) or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
         _spell_max_tokens(request, profile.max_tokens)
@@ -139,7 +149,7 @@ def _choose(run: Run, agent: Agent, request: dict[str, Any], profile: Profile) -
     if choice is None:
         return
     if choice not in ("auto", "none"):
-        if any(agent is other for other in run.spent):
+        if agent in run.spent:
             return
-        run.spent.append(agent)
+        run.spent[agent] = run.turn
     request["tool_choice"] = choice

@@ -13,15 +13,13 @@ from typing import Any, cast
 
 from . import events
 from .effects import CallModel, Emit, Flow, Hooks, Message, Reply, through
-from .limits import NO_LIMITS, Circles, Counts, Limits
+from .limits import NO_LIMITS, Circles, Hit, Limits, Scope, Scopes, needs_tokens, remaining, smaller
 from .messages import WireHistory, text_of, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
 from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
 
 logger = logging.getLogger("swarm")
-
-
 _making_wake = Lock()
 
 
@@ -50,11 +48,9 @@ class Signal:
 
 
 class Options:
-    """What was asked of one call of `run`; shared with nested runs.
-
-    Attributes are those of `Swarm` and `Swarm.run`; `watched` says whether anybody reads events, `logs` whether debug logging is on,
-    `default_model` replaces the model of agents that were not given one, `innermost` performs an effect behind the last policy,
-    `overrides` holds the steps that a subclass of Swarm does in its own way.
+    """What was asked of one call of `run`; shared with nested runs. Attributes are those of `Swarm` and its `run`, and: `watched`, whether
+    anybody reads events; `logs`, whether debug logging is on; `default_model`, in the place of the model of agents that were not given
+    one; `innermost`, which performs an effect behind the last policy; `overrides`, the steps that a subclass of Swarm does its own way.
     """
 
     __slots__ = (
@@ -149,23 +145,23 @@ class Run:
         agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
         handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
         history, new_from: every message, the caller's (repaired) first; where the new ones begin.
-        context: the context variables, live.
-        path: ids of the calls this run is nested in.
+        context: the context variables, live; path: ids of the calls this run is nested in.
 
-    What was used: usage, counts (both shared with nested runs), circles, turn, started (monotonic seconds, where time is limited).
+    What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
+        more than repeats), repeats (how often it may go in place), circles, turn, replied (the last turn whose reply is in the history).
 
     What became of calls:
         calls: every call so far; begun, finished: ids of calls of this batch that started, and what they came to.
         offered: the tools that were on offer with the last reply, by name.
-        approvals: decisions for the calls that were open at the beginning, or None.
-        pending: what waits for a person.
-        held, given: finished answers of a batch that is paused, by call id; ids of those that the caller's history had.
-        nested: runs paused inside a call, by call id.
+        approvals: decisions for the calls that were open at the beginning, or None; pending: what waits for a person.
+        held, given: finished answers of a batch that was not finished, by call id; ids of those that the caller's history had.
+        nested: runs inside the calls of this batch, by call id.
 
-    How it ends: limit (name and reason, once there is one), output (of `Result(stop=True)`), cut_off (whether the last reply was).
+    How it ends: limit (the one that was hit), stopped_by (the one that ended it before it was saved), output (of `Result(stop=True)`),
+        finish (why the model ended its last reply), cut_off (whether the one before was), over (the stop reason, once all is done).
 
     What requests are made from:
-        ids: ids of tool calls in use; spent: agents whose `tool_choice` has been sent.
+        ids: ids of tool calls in use; numbers: where to look for a free one; spent: the turn in which an agent's `tool_choice` was sent.
         arrival: after a handoff, until the new agent is asked: how far from the end of the history its tool message stands.
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
@@ -180,12 +176,13 @@ class Run:
         "arrival",
         "asked",
         "begun",
+        "bounded",
         "circles",
         "calls",
         "context",
-        "counts",
         "cut_off",
         "fields",
+        "finish",
         "finished",
         "given",
         "handed_by",
@@ -198,17 +195,23 @@ class Run:
         "memory",
         "nested",
         "new_from",
+        "numbers",
         "offered",
         "options",
         "origins",
         "output",
+        "over",
         "path",
         "pending",
         "providers",
+        "repeats",
+        "replied",
         "routes",
+        "scope",
+        "scopes",
         "signal",
         "spent",
-        "started",
+        "stopped_by",
         "turn",
         "usage",
     )
@@ -231,16 +234,19 @@ class Run:
         self.signal = signal or Signal()
         self.path = path
         self.usage = outer.usage if outer else Usage()
-        self.counts = outer.counts if outer else Counts()
+        self.scope = None if outer else Scope(options.limits)
+        self.scopes: Scopes = outer.scopes if outer else (cast("Scope", self.scope),)
+        self.bounded = outer.bounded if outer else options.limits.bounded
+        self.repeats = outer.repeats if outer else options.limits.repeats
         self.circles = Circles()
         self.memory: dict[int, dict[str, Any]] = outer.memory if outer else {}
-        self.started: float | None = outer.started if outer else None
         self._id: str | None = None
         self.calls: list[ToolCall] = []
         self.begun: set[str] = set()
         self.finished: dict[str, Any] = {}
         self.ids: set[str] = used_ids(history)
-        self.spent: list[Agent] = []
+        self.numbers: dict[str, int] = {}
+        self.spent: dict[Agent, int] = {}
         self.handoff: Handoff | None = None
         self.handed_by: tuple[Agent, str] | None = None
         self.arrival: int | None = None
@@ -251,9 +257,12 @@ class Run:
         self.pending: list[Pending] = []
         self.offered: dict[str, Any] = {}
         self.output: Any = None
-        self.limit: tuple[str, str] | None = None
+        self.limit: Hit | None = None
+        self.stopped_by: tuple[str, str, float] | None = None
+        self.finish: str | None = None
+        self.over: str | None = None
         self.cut_off = False
-        self.turn = 0
+        self.turn = self.replied = 0
         self.origins: dict[int, Any] = outer.origins if outer else {}
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None
@@ -278,6 +287,15 @@ class Run:
         """Go on as the run of that id, whose new messages begin at `new_from`."""
         self._id = id
         self.new_from = new_from
+
+    def confine(self, limits: Limits) -> None:
+        """Put the run in a scope of its own, with fresh counts unless it has one; the outer scopes go on counting."""
+        if self.scope is None:
+            self.scope = Scope(limits)
+            self.scopes = (*self.scopes, self.scope)
+        self.scope.limits = limits
+        self.bounded = self.bounded or limits.bounded
+        self.repeats = smaller(self.repeats, limits.repeats)
 
     def tell(self, event: events.Event) -> Flow:
         """Emit an event, through the policies that want to see it."""
@@ -348,20 +366,22 @@ class Run:
         usage, sent, name = self.usage, reply.usage, effect.agent.name
         self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
         self.providers.add(self.asked)
-        self.counts.model_calls += 1
         usage.calls += 1
         usage.seconds += effect.seconds
         if sent:
             inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
             usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
             usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
-        elif self.options.limits.tokens is not None:
+        elif self.bounded and needs_tokens(self.scopes):
             inputs, outputs = _estimate(effect.request.get("messages", ())), _estimate([reply.message])
             usage.estimated = True
         else:
             inputs = outputs = 0
         usage.input_tokens += inputs
         usage.output_tokens += outputs
+        for scope in self.scopes:
+            scope.model_calls += 1
+            scope.tokens += inputs + outputs
         share = usage.by_agent.get(name)
         if share is None:
             share = usage.by_agent[name] = {"input_tokens": 0, "output_tokens": 0, "calls": 0}
@@ -383,6 +403,7 @@ class Run:
             pending=self.pending,
             output=self.output,
         )
+        response._scope = self.scopes[0]  # type: ignore[reportPrivateUsage]  # what used and remaining are read from
         response._run = self  # type: ignore[reportPrivateUsage]  # what state() is made from
         return response
 
@@ -408,25 +429,37 @@ class RunInfo:
 
     @property
     def limits(self) -> Limits:
-        """What the run may use."""
-        return self._run.options.limits
+        """What may be used in the innermost scope."""
+        return self._run.scopes[-1].limits
 
     @property
-    def counts(self) -> Counts:
-        """What it has used: `model_calls`, `tool_calls`, `handoffs`."""
-        return self._run.counts
+    def used(self) -> dict[str, float]:
+        """What was used in the innermost scope, by name."""
+        return self._run.scopes[-1].used
+
+    @property
+    def remaining(self) -> dict[str, float]:
+        """What is left before the first limit of any scope, by name; seconds as the clock was last looked at."""
+        return remaining(self._run.scopes)
+
+    @property
+    def scopes(self) -> Scopes:
+        """The scopes that the run stands in, the outermost first, each with `limits`, `used` and `remaining`."""
+        return self._run.scopes
 
     @property
     def usage(self) -> Usage:
-        """Tokens so far."""
+        """Tokens so far, of the whole run."""
         return self._run.usage
 
     @property
     def deadline(self) -> float | None:
         """Monotonic time at which `Limits(seconds=)` or `timeout` ends the run, or None."""
-        run = self._run
-        amounts = [amount for amount in (run.options.limits.seconds, run.options.timeout) if amount is not None]
-        return run.started + min(amounts) if run.started is not None and amounts else None
+        scopes, timeout = self._run.scopes, self._run.options.timeout
+        ends = [scope.started + scope.limits.seconds for scope in scopes if scope.started is not None and scope.limits.seconds is not None]
+        if timeout is not None and scopes[0].started is not None:
+            ends.append(scopes[0].started + timeout)
+        return min(ends, default=None)
 
     @property
     def call_id(self) -> str | None:

@@ -39,11 +39,28 @@ class SavedUsage(_Form):
 
 
 class SavedCounts(_Form):
-    """As `Counts`."""
+    """As `Scope`, without its time."""
 
     model_calls: Count
     handoffs: Count
     tool_calls: Count
+    tokens: Count
+
+
+class SavedCircles(_Form):
+    """As `Circles`."""
+
+    repeats: Count
+    bounces: Count
+    executed: list[Any]
+
+
+class SavedLimit(_Form):
+    """A limit that ended the run, and how much it allowed."""
+
+    name: Literal["handoffs", "tool_calls", "loop"]
+    why: str
+    amount: Seconds
 
 
 class SavedCall(_Form):
@@ -67,16 +84,18 @@ class SavedHandoff(_Form):
 
 
 class SavedOutcome(_Form):
-    """A finished answer of a batch that is paused."""
+    """A finished answer of a batch that is not finished."""
 
     kind: Literal["ok", "error", "refused", "skipped", "timed_out", "unknown"]
     text: str
     agent: str | None
     through_handoff: bool
+    variables: dict[str, Any] | None
     stop: bool
     value: Any
     seconds: Seconds
     given: bool
+    parts: list[dict[str, Any]] | None
 
 
 class Saved(_Form):
@@ -88,14 +107,21 @@ class Saved(_Form):
     new_from: Count
     context_variables: dict[str, Any]
     turn: Count
+    finish: str | None
     cut_off: bool
+    over: Literal["complete", "stopped", "length", "refusal", "content_filter"] | None
+    output: Any
+    limit: SavedLimit | None
     usage: SavedUsage
-    counts: SavedCounts
+    counts: SavedCounts | None
+    circles: SavedCircles
     calls: list[SavedCall]
     spent_tool_choice: list[str]
     handoff: SavedHandoff | None
     origins: dict[Annotated[int, Field(ge=0, strict=False)], str]
     held: dict[str, SavedOutcome]
+    begun: list[str]
+    unknown: list[str]
     nested: dict[str, Saved]
 
 

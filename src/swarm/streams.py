@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 
 from .errors import Cancelled
 from .events import Done, Event
-from .run import Signal, logger
+from .run import Run, logger
+from .state import State, dump
 from .types import Response
 
 Item = TypeVar("Item")
@@ -24,13 +25,14 @@ class Stream(Iterator[Item], Generic[Item]):
 
     Args:
         events: the driver's generator of events; returns the response.
-        signal: asks the run to end.
+        run: the run itself.
         item_of: the item for an event, or None for an event that this stream leaves out.
     """
 
-    def __init__(self, events: Generator[Event, None, Response], signal: Signal, item_of: Callable[[Event], Item | None]) -> None:
+    def __init__(self, events: Generator[Event, None, Response], run: Run, item_of: Callable[[Event], Item | None]) -> None:
         self._events = events
-        self._signal = signal
+        self._run = run
+        self._signal = run.signal
         self._item_of = item_of
         self._begun = False
         self._lock = RLock()
@@ -95,6 +97,17 @@ class Stream(Iterator[Item], Generic[Item]):
         self._signal.after_turn = True
         if not after_turn:
             self._signal.cancel()
+
+    def state(self) -> State:
+        """The run as it is now, as plain JSON, to be called between two items: `resume` goes on from here, if this process does not.
+
+        What is done is not done again. A function that had begun and was not known to have come back is called again, with the same
+        `RunInfo.idempotency_key`, or reported as unknown if it is a `@tool(effect="once")`.
+
+        Raises:
+            StateError: a context variable that JSON cannot hold, with its path; two agents of one name.
+        """
+        return dump(self._run)
 
     def __enter__(self) -> Stream[Item]:
         return self

@@ -15,6 +15,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -50,6 +51,7 @@ class ToolOptions(TypedDict, total=False):
     inline: bool
     examples: Sequence[str]
     effect: Literal["repeatable", "once"]
+    max_chars: int | None
 
 
 class Tool:
@@ -64,7 +66,7 @@ class Tool:
         name: the name on the wire.
         fn: the function.
         is_async: whether it is known to be a coroutine function.
-        approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect: as given to `tool`.
+        approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect, max_chars: as given to `tool`.
         context_parameter: whether it has a parameter `context_variables`.
         run_parameter: the name of the parameter annotated `RunInfo`, or None.
         handoff: the Handoff it was made for, or None.
@@ -91,6 +93,7 @@ class Tool:
         "inline",
         "is_async",
         "loose",
+        "max_chars",
         "name",
         "nested",
         "retries",
@@ -114,6 +117,7 @@ class Tool:
         inline: bool = False,
         examples: Sequence[str] = (),
         effect: Literal["repeatable", "once"] = "repeatable",
+        max_chars: int | None = None,
         handoff: Handoff | None = None,
     ) -> None:
         self.fn = fn
@@ -128,6 +132,7 @@ class Tool:
         self.inline = inline
         self.examples = tuple(examples)
         self.effect: Literal["repeatable", "once"] = effect
+        self.max_chars = max_chars
         self.handoff = handoff
         self.nested: Callable[[Run, str, Json], Flow] | None = None
         self.changing = callable(description) or callable(enabled) or not enabled
@@ -144,6 +149,9 @@ class Tool:
         retries: Any = self.retries
         if not isinstance(retries, int) or retries < 0:
             raise AgentError(f"{self.name}: retries={retries!r} must be a whole number, 0 or more")
+        size: Any = self.max_chars
+        if size is not None and (not isinstance(size, int) or size < 1):
+            raise AgentError(f"{self.name}: max_chars={size!r} must be a whole number of characters above 0, or None for no limit")
         if self.effect not in ("repeatable", "once"):
             raise AgentError(f'{self.name}: effect={self.effect!r} must be "repeatable" or "once"')
         for callback, known in ((self.approval, _ABOUT_CALL), (self.enabled, _ABOUT_OFFER), (self._description, _ABOUT_OFFER)):
@@ -277,6 +285,7 @@ def tool(
     inline: bool = False,
     examples: Sequence[str] = (),
     effect: Literal["repeatable", "once"] = "repeatable",
+    max_chars: int | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Say more about a function that a model may call: `@tool`, `@tool(...)`, or `tool(function, ...)` for one more view of it.
 
@@ -295,6 +304,8 @@ def tool(
             all the same, since only that can be left behind.
         examples: things a user might say that call for it; they help routers, and are not sent.
         effect: "once": never run twice for one call.
+        max_chars: how many characters of a result the model gets: of a longer one the head and the tail, with a mark that says how much is
+            missing; base64 and data URLs are left out as a whole, with a mark. None: all of it.
 
     Raises:
         AgentError: a name no provider takes, a signature no model could call, an option out of range.
@@ -315,6 +326,7 @@ def tool(
             inline=inline,
             examples=examples,
             effect=effect,
+            max_chars=max_chars,
         )
         return made if agents is None else _do_as(agents, made)
 
@@ -361,7 +373,7 @@ def tool_of(fn: Any) -> Tool:
 
 def result_text(value: Any) -> str:
     """What the model is told of a function's value: text as it is, JSON in readable UTF-8 for dict, list, pydantic models and
-    dataclasses, `str()` for the rest (`None` is "None").
+    dataclasses, bytes as the text they hold or as their number, `str()` for the rest (`None` is "None").
 
     Raises:
         Exception: whatever the value's own `__str__` raises.
@@ -369,10 +381,14 @@ def result_text(value: Any) -> str:
     if isinstance(value, str):
         return value if type(value) is str and value.isascii() else _whole(str.__str__(value))
     if isinstance(value, (dict, list, BaseModel)) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
-        try:
-            return to_json(value, fallback=str).decode()
-        except ValueError:  # text or keys that JSON cannot hold, a value that holds itself
-            return _whole(str(cast("Any", value)))
+        for mode in ("utf8", "base64"):  # the other for bytes that are no text
+            with suppress(ValueError):  # text or keys that JSON cannot hold, a value that holds itself
+                return to_json(value, fallback=str, bytes_mode=mode).decode()
+        return _whole(str(cast("Any", value)))
+    if isinstance(value, (bytes, bytearray)):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+        return f"({len(value):,} bytes that are no text)"
     return _whole(str(value))
 
 

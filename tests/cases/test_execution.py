@@ -12,7 +12,7 @@ import pytest
 from swarm import Agent, Approve, AsyncSwarm, Handoff, Refuse, ScriptedModel, Swarm, load_state, tool
 from swarm.effects import CallModel, Sleep
 from swarm.errors import ConnectionFailed, ModelTimeout, RateLimitError, RequestError, ServerError, StreamBroken, TransientError
-from swarm.events import ToolStarted
+from swarm.events import Nested, ToolStarted
 from swarm.models.scripted import Turn, call
 from tests.look import is_valid, outline, tool_texts
 from tests.modes import Drive
@@ -236,3 +236,18 @@ def test_a_graceful_cancel_finishes_the_turn_with_its_usage(is_async: bool) -> N
     assert (len(model.requests), model.open_streams) == (1, 0)
     model = ScriptedModel(["ok"])
     assert Swarm(model).run(agent, [*HI, *last.response.messages, *HI]).text == "ok"
+
+
+def test_a_graceful_cancel_lets_a_run_inside_come_to_its_end() -> None:
+    """X03, D24: asked for in the inner run's first turn; it is part of the outer turn, so it takes all the turns it needs."""
+    counted = Counted()
+    inner = Agent(name="Inner", functions=[counted.charge])
+    model = ScriptedModel([call("inner", {"input": "x"}), call("charge"), call("charge"), "inner text", "never"])
+    with Swarm(model).stream(Agent(name="Outer", functions=[inner.as_tool()]), HI) as stream:
+        for event in stream:
+            if isinstance(event, Nested):
+                stream.cancel(after_turn=True)
+    assert stream.response is not None
+    assert stream.response.stop_reason == "cancelled"
+    assert tool_texts(stream.response) == ["inner text"]
+    assert counted.times == 2

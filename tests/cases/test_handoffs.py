@@ -212,7 +212,8 @@ def test_a_choice_is_forced_once_for_each_agent(drive: Drive, choice: Any) -> No
     assert a.tool_choice == choice
     drive(a, HI, ["ok"])
     assert drive.requests[0]["tool_choice"] == choice, "another run forces it anew"
-    drive.resume(load_state(json.dumps(first.state()), agents=[a, b]), ["ok"])
+    saved = load_state(json.dumps(first.state()), agents=[a, b])
+    drive.resume(saved.fork(messages=[*saved["messages"], *HI]), ["ok"])
     assert "tool_choice" not in drive.requests[0]
 
 

@@ -326,7 +326,7 @@ def test_an_agent_can_know_its_turn(drive: Drive) -> None:
     """L10"""
 
     def instructions(run: RunInfo, context_variables: dict[str, Any]) -> str:
-        return f"Turn {run.turn} of {run.limits.model_calls}, {run.counts.tool_calls} calls, by {run.agent.name} {context_variables['x']}"
+        return f"Turn {run.turn} of {run.limits.model_calls}, {run.used['tool_calls']} calls, by {run.agent.name} {context_variables['x']}"
 
     drive(Agent(name="A", instructions=instructions, functions=[tick]), HI, [call("tick"), "ok"], limits=Limits(model_calls=4))
     assert [system_text(request) for request in drive.requests] == ["Turn 1 of 4, 0 calls, by A ", "Turn 2 of 4, 1 calls, by A "]

@@ -534,7 +534,7 @@ def test_what_a_run_tells_a_function(drive: Drive) -> None:
     """D18, L10"""
 
     def look(run: RunInfo) -> str:
-        return f"{run.agent.name} turn {run.turn} call {run.call_id} {run.counts.tool_calls} {run.cancelled}"
+        return f"{run.agent.name} turn {run.turn} call {run.call_id} {run.used['tool_calls']} {run.cancelled}"
 
     response = drive(Agent(name="A", functions=[fine, look]), HI, [call("fine"), call("look", id="c9"), "ok"])
     assert tool_texts(response)[1] == "A turn 2 call c9 2 False"

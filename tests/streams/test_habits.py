@@ -98,12 +98,7 @@ def test_a_stream_that_could_mean_several_messages_has_a_clear_outcome(text: str
         names |= {name[:half] for half, name in halves} | {name[half:] for half, name in halves}
     if not (habits.names == "pieces" and habits.index == "position"):  # numbers that lie about pieces of names cannot be found out
         assert {name for _, name, _ in triples(reply)} <= names
-    assert sum(bool(name) for _, name, _ in triples(reply)) <= sum(
-        bool(entry["function"].get("name"))
-        for chunk in chunks
-        for choice in chunk.get("choices") or ()
-        for entry in (choice.get("delta") or {}).get("tool_calls") or ()
-    )
+    assert sum(bool(name) for _, name, _ in triples(reply)) <= str(chunks).count("'name': '")
     json.dumps([reply.message, deltas])
 
 

@@ -221,6 +221,20 @@ def test_without_a_client_the_usual_one_is_recorded(path: Path, monkeypatch: pyt
         Swarm(Tape(path, record=True)).run(Agent(), "go")
 
 
+def test_the_usual_client_is_asked_for_the_usual_model(drive: Drive, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D29: SWARM_MODEL names the model of that server; the tape does not depend on it."""
+    with Loopback(served(["one", "two", "three"])) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("SWARM_MODEL", "llama")
+        tape = Tape(path, record=True)
+        drive(Agent(), "go", tape)
+        drive(Agent(model="mine"), "go", tape)
+        drive(Agent(), "go", tape, model_override="other")
+        assert [request.json["model"] for request in server.requests] == ["llama", "mine", "other"]
+    monkeypatch.delenv("SWARM_MODEL")
+    assert drive(Agent(), "go", Tape(path)).text == "one"
+
+
 @pytest.mark.parametrize(("value", "records"), [("1", True), ("yes", True), ("", False), ("0", False), ("False", False)])
 def test_the_environment_asks_for_recording(value: str, records: bool, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWARM_RECORD", value)
@@ -326,6 +340,41 @@ def test_a_task_that_is_cancelled_leaves_what_came(path: Path) -> None:
 
     asyncio.run(main())
     assert lines_of(path)[1]["cut"] is True
+
+
+def test_a_blocking_stream_is_closed_when_its_thread_is_done(path: Path) -> None:
+    """D49: a generator cannot be closed while another thread runs it."""
+    began, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+    class Blocking:
+        def complete(self, call: CallModel) -> Reply:
+            raise NotImplementedError
+
+        def stream(self, call: CallModel) -> Iterator[dict[str, Any]]:
+            try:
+                yield chunk({"content": "so far"})
+                began.set()
+                go_on.wait(5)
+                yield chunk({"content": "too late"})
+            finally:
+                closed.set()
+
+    async def read() -> None:
+        async for _ in AsyncSwarm(Tape(path, Blocking(), record=True)).stream(Agent(), "go"):
+            pass
+
+    async def main() -> None:
+        task = asyncio.create_task(read())
+        await asyncio.to_thread(began.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not closed.is_set()
+        go_on.set()
+        assert await asyncio.to_thread(closed.wait, 5)
+
+    asyncio.run(main())
+    assert lines_of(path)[1]["chunks"] == [{"choices": [{"index": 0, "delta": {"content": "so far"}}], "model": "gpt-4o"}]
 
 
 def test_a_client_that_is_broken_is_not_recorded(drive: Drive, path: Path) -> None:

@@ -145,7 +145,7 @@ MESSAGES = st.lists(
 REQUESTS = st.builds(
     lambda messages, settings: {**settings, "messages": messages},
     MESSAGES,
-    st.dictionaries(st.sampled_from(["model", "tools", "temperature", "like", "more", "without"]), JSON, max_size=3),
+    st.dictionaries(st.sampled_from(["model", "metadata", "temperature", "like", "more", "without"]), JSON, max_size=3),
 )
 
 

@@ -46,6 +46,8 @@ class Profile:
         tool_name: regular expression for the names of tools where it is narrower than "[a-zA-Z0-9_-]{1,64}", or None. A tool on offer
             must fit; other names in earlier calls get "tool_" in front.
         max_tokens: the name of the setting that limits the length of a reply, where only one is taken, or None.
+        response_format: how an answer of a given type is asked for: "json_schema" or "json_object", where no tools are offered;
+            "json_schema_with_tools", beside tools too. None, and where it does not apply: the instructions say it.
 
     Raises:
         ConfigError: a value that is none of these, two that contradict each other, a pattern that refuses what stands for others.
@@ -68,6 +70,7 @@ class Profile:
     id_pattern: str | None = None
     tool_name: str | None = None
     max_tokens: Literal["max_tokens", "max_completion_tokens"] | None = None
+    response_format: Literal["json_schema", "json_schema_with_tools", "json_object"] | None = None
 
     def __post_init__(self) -> None:
         if self.instruction_role not in ("system", "developer", "user"):
@@ -76,6 +79,10 @@ class Profile:
             raise ConfigError(f'empty_content is {self.empty_content!r}; it must be "null", "absent" or "empty"')
         if self.max_tokens not in (None, "max_tokens", "max_completion_tokens"):
             raise ConfigError(f'max_tokens is {self.max_tokens!r}; it must be "max_tokens", "max_completion_tokens" or None')
+        if self.response_format not in (None, "json_schema", "json_schema_with_tools", "json_object"):
+            raise ConfigError(
+                f'response_format is {self.response_format!r}; it must be "json_schema", "json_schema_with_tools", "json_object" or None'
+            )
         if self.refuse_empty_text and self.empty_content == "empty":
             raise ConfigError('refuse_empty_text and empty_content="empty" contradict each other')
         _check_pattern("id_pattern", self.id_pattern, MADE_ID)
@@ -117,16 +124,20 @@ PROFILES = {
     profile.name: profile
     for profile in (
         Profile(),
-        Profile("openai", stream_usage=True, id_pattern=_FORTY),
+        # platform.openai.com/docs/guides/structured-outputs: a response_format does not keep the model from calling functions.
+        Profile("openai", stream_usage=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
         # An api-version before 2024-09-01 refuses stream_options (learn.microsoft.com/en-us/answers/questions/2007680); v1 has none.
-        Profile("azure", id_pattern=_FORTY),
-        Profile("azure-v1", stream_usage=True, id_pattern=_FORTY),
+        # json_schema came with 2024-08-01-preview (learn.microsoft.com/azure/ai-services/openai/how-to/structured-outputs).
+        Profile("azure", id_pattern=_FORTY, response_format="json_schema_with_tools"),
+        Profile("azure-v1", stream_usage=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
         # messages[].name is refused (console.groq.com/docs/openai), and so are reasoning fields (github.com/janhq/jan/issues/8136).
-        Profile("groq", strip=True, name_field=False, stream_usage=True),
+        # Few models take json_schema (console.groq.com/docs/structured-outputs); none beside tools (github.com/agno-agi/agno/issues/1065).
+        Profile("groq", strip=True, name_field=False, stream_usage=True, response_format="json_object"),
         # Extra fields are refused (github.com/charmbracelet/crush/issues/1590), name on a user message and stream_options too
         # (github.com/mistralai/client-python/issues/40: usage comes unasked); ids: github.com/anomalyco/opencode/issues/1680; max_tokens:
         # docs.mistral.ai/api. A user after a tool is refused (github.com/avante-corp/avante.nvim/issues/2562), a system message after
-        # either, and an assistant that says and calls nothing (mistral_common/protocol/instruct/validator.py).
+        # either, and an assistant that says and calls nothing (mistral_common/protocol/instruct/validator.py). "Cannot use json_schema
+        # response type with tools" (github.com/agno-agi/agno/issues/2501).
         Profile(
             "mistral",
             strip=True,
@@ -136,12 +147,22 @@ PROFILES = {
             answer_after_tools=True,
             id_pattern="[a-zA-Z0-9]{9}",
             max_tokens="max_tokens",
+            response_format="json_schema",
         ),
         # Usage comes unasked (discuss.ai.google.dev/t/92785); parts without text are refused (github.com/vercel/ai/issues/3775), and the
         # parallel flag (github.com/TheAgenticAI/TheAgenticBrowser/issues/4). Names: github.com/kaitranntt/ccs/issues/25. Arguments are a
-        # Struct (ai.google.dev/api/python/google/generativeai/protos/FunctionCall).
-        Profile("gemini", refuse_empty_text=True, parallel_flag=False, object_arguments=True, tool_name="[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
-        # platform.claude.com/docs/en/api/openai-sdk; empty text blocks are refused (github.com/anthropics/anthropic-sdk-python/issues/461),
+        # Struct (ai.google.dev/api/python/google/generativeai/protos/FunctionCall). Tools beside a JSON type of response are refused
+        # (github.com/openai/openai-agents-python/issues/656).
+        Profile(
+            "gemini",
+            refuse_empty_text=True,
+            parallel_flag=False,
+            object_arguments=True,
+            tool_name="[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}",
+            response_format="json_schema",
+        ),
+        # platform.claude.com/docs/en/api/openai-sdk, which ignores a response_format; empty text blocks are refused
+        # (github.com/anthropics/anthropic-sdk-python/issues/461),
         # and arguments that are no object (github.com/anthropics/anthropic-sdk-typescript/issues/648).
         Profile(
             "anthropic",
@@ -153,29 +174,51 @@ PROFILES = {
         ),
         # reasoning_content must come back (api-docs.deepseek.com/guides/thinking_mode), on every assistant message, "" where there was none
         # (github.com/earendil-works/pi/pull/3659); content must be text then (github.com/can1357/oh-my-pi/pull/788). Not the developer role
-        # (github.com/earendil-works/pi/issues/1048), and max_tokens (api-docs.deepseek.com/api/create-chat-completion).
-        Profile("deepseek", stream_usage=True, empty_content="empty", fill=frozenset(("reasoning_content",)), max_tokens="max_tokens"),
+        # (github.com/earendil-works/pi/issues/1048), and max_tokens (api-docs.deepseek.com/api/create-chat-completion). Of formats only
+        # json_object (api-docs.deepseek.com/guides/json_mode), where what is no JSON, as a call may be, becomes blanks.
+        Profile(
+            "deepseek",
+            stream_usage=True,
+            empty_content="empty",
+            fill=frozenset(("reasoning_content",)),
+            max_tokens="max_tokens",
+            response_format="json_object",
+        ),
         # Arguments must be JSON (github.com/HKUDS/nanobot/issues/1487); one system message, first (github.com/can1357/oh-my-pi/issues/958).
-        Profile("dashscope", stream_usage=True, system_first=True, object_arguments=True),
+        # json_schema with few models, json_object with most (alibabacloud.com/help/en/model-studio/qwen-structured-output).
+        Profile("dashscope", stream_usage=True, system_first=True, object_arguments=True, response_format="json_object"),
         # A message without text is refused (github.com/langbot-app/LangBot/issues/1205); null beside calls is not
-        # (github.com/AstrBotDevs/AstrBot/pull/6551).
-        Profile("xai", stream_usage=True, refuse_empty_text=True),
+        # (github.com/AstrBotDevs/AstrBot/pull/6551). Not beside tools: hexdocs.pm/req_llm/ReqLLM.Providers.XAI.html.
+        Profile("xai", stream_usage=True, refuse_empty_text=True, response_format="json_schema"),
         # Usage comes unasked (openrouter.ai/docs/use-cases/usage-accounting). It passes on to all of the above, long ids to OpenAI
-        # (github.com/openclaw/openclaw/pull/875), arguments to those that want an object.
+        # (github.com/openclaw/openclaw/pull/875), arguments to those that want an object, a response_format to models that refuse it
+        # (github.com/pydantic/pydantic-ai/issues/2976).
         Profile("openrouter", object_arguments=True, id_pattern=_FORTY),
-        # github.com/ollama/ollama/blob/main/openai/openai.go: max_completion_tokens is not read, and "invalid tool call arguments".
-        Profile("ollama", stream_usage=True, object_arguments=True, max_tokens="max_tokens"),
+        # github.com/ollama/ollama/blob/main/openai/openai.go: max_completion_tokens is not read, and "invalid tool call arguments". With a
+        # format, here and in the three below, a model can write nothing else, so it never calls (github.com/ollama/ollama/issues/8095).
+        Profile("ollama", stream_usage=True, object_arguments=True, max_tokens="max_tokens", response_format="json_schema"),
         # github.com/ggml-org/llama.cpp: arguments of any model whose template wants an object (common/chat.cpp, func_args_not_string);
         # templates that take a system message first or not at all (issues/20733); max_tokens: tools/server/README.md.
-        Profile("llama.cpp", stream_usage=True, system_first=True, object_arguments=True, max_tokens="max_tokens"),
-        # github.com/vllm-project/vllm: arguments that are no JSON (issues/43995); a system message later than first (issues/41114).
-        Profile("vllm", stream_usage=True, system_first=True, object_arguments=True),
-        # github.com/sgl-project/sglang: arguments that are no JSON object (pull/28035); it applies the same templates as vLLM.
-        Profile("sglang", stream_usage=True, system_first=True, object_arguments=True),
+        Profile(
+            "llama.cpp",
+            stream_usage=True,
+            system_first=True,
+            object_arguments=True,
+            max_tokens="max_tokens",
+            response_format="json_schema",
+        ),
+        # github.com/vllm-project/vllm: arguments that are no JSON (issues/43995); a system message later than first (issues/41114); a
+        # format beside tools (issues/39929).
+        Profile("vllm", stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
+        # github.com/sgl-project/sglang: arguments that are no JSON object (pull/28035); it applies the same templates as vLLM. A format
+        # beside tools: "Constrained decoding is not compatible with tool calls" (srt/entrypoints/openai/protocol.py).
+        Profile("sglang", stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
         # docs.litellm.ai/docs/completion/usage; it passes on to all of the above, but knows their ids, and puts what it needs into its own.
+        # A response_format that the provider behind it lacks is an error (github.com/BerriAI/litellm/issues/2442).
         Profile("litellm", stream_usage=True, object_arguments=True),
-        # Unknown fields are refused, its own `reasoning` is wanted (inference-docs.cerebras.ai/api-reference/chat-completions).
-        Profile("cerebras", strip=True, keep=frozenset(("reasoning",))),
+        # Unknown fields are refused, its own `reasoning` is wanted (inference-docs.cerebras.ai/api-reference/chat-completions); formats:
+        # inference-docs.cerebras.ai/capabilities/structured-outputs, which says nothing of tools.
+        Profile("cerebras", strip=True, keep=frozenset(("reasoning",)), response_format="json_schema"),
     )
 }
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ..core import Swarm
 from ..errors import ModelError
 from ..messages import text_of
+from ..parts import placeholder
 from ..types import Agent, Response
 
 _BLUE, _MAGENTA, _GREY, _PLAIN = "\033[94m", "\033[95m", "\033[90m", "\033[0m"
@@ -57,8 +58,8 @@ def run_demo_loop(
         except KeyboardInterrupt:
             print()
             return
-        if response is not None and not stream:
-            pretty_print_messages(response.messages)
+        if response is not None:
+            pretty_print_messages(response.messages if not stream else [said for said in response.messages if said["role"] == "user"])
         if failure is not None:
             print(f"Error: {failure}")
         if response is not None and (response.messages or failure is None):  # where nothing came, the person can simply ask again
@@ -75,15 +76,18 @@ def _asked() -> str | None:
 
 
 def pretty_print_messages(messages: Iterable[Mapping[str, Any]]) -> None:
-    """Print what the assistants among these messages said and called; other roles are passed over.
+    """Print what the assistants among these messages said and called, and placeholders for images and files that tools gave them to see;
+    other messages are passed over.
 
     Args:
         messages: message dicts, as in `Response.messages`.
     """
     for message in messages:
-        text = text_of(message)
+        placeholders = _placeholders(message)
+        text = " ".join([text_of(message), *placeholders] if placeholders else [text_of(message)])
         calls: list[dict[str, Any]] = message.get("tool_calls") or []
-        if message.get("role") != "assistant" or not (text or calls):
+        by_tools = bool(placeholders) and "sender" in message
+        if (message.get("role") != "assistant" and not by_tools) or not (text or calls):
             continue
         print(f"{_BLUE}{_sender(message)}{_PLAIN}:", end=" ")
         if text:
@@ -131,6 +135,13 @@ def _names(delta: Mapping[str, Any]) -> list[str]:
     calls: list[dict[str, Any]] = delta.get("tool_calls") or []
     functions: list[dict[str, Any]] = [call.get("function") or {} for call in calls]
     return [function["name"] for function in functions if function.get("name")]
+
+
+def _placeholders(message: Mapping[str, Any]) -> list[str]:
+    """One for each content part that is no text."""
+    content: Any = message.get("content")
+    parts = cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
+    return [placeholder(part) for part in parts if part.get("type") != "text"]
 
 
 def _sender(message: Mapping[str, Any]) -> str:

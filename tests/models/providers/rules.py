@@ -175,16 +175,50 @@ def no_parameters(*names: str) -> Rule:
     return rule
 
 
+def formats(kind: str, beside_tools: bool = False) -> Rule:
+    """The one kind of response_format that is taken, or read, from every model."""
+
+    def rule(request: Request) -> Iterator[str]:
+        asked = request.get("response_format")
+        if asked is None:
+            return
+        if asked["type"] != kind:
+            yield f"This response_format type is unavailable now: {asked['type']}"
+        if "tools" in request and not beside_tools:
+            yield f"Cannot use {asked['type']} response type with tools."
+        if kind == "json_object" and not any("json" in str(text).lower() for _, message in each(request) for text in texts_of(message)):
+            yield "'messages' must contain the word 'json' in some form"
+        if asked["type"] == "json_schema":
+            yield from open_objects(asked["json_schema"]["schema"], "schema")
+
+    return rule
+
+
+def open_objects(schema: dict[str, Any], where: str) -> Iterator[str]:
+    """What is not strict, at the root and in each property."""
+    if schema.get("type") != "object" and where == "schema":
+        yield f"{where} must be of type object"
+    closed = schema.get("additionalProperties") is False
+    if schema.get("type") == "object" and not (closed and set(schema["required"]) == set(schema["properties"])):
+        yield f"{where}: additionalProperties must be false, and every property required"
+    for name, inner in schema.get("properties", {}).items():
+        yield from open_objects(inner, f"{where}.{name}")
+
+
 SHORT_IDS = ids(r".{1,40}")
+ALSO_BESIDE_TOOLS = formats("json_schema", beside_tools=True)
+ONLY_A_SCHEMA = formats("json_schema")
+ONLY_AN_OBJECT = formats("json_object")
+NO_FORMAT = no_parameters("response_format")
 ANY_ROLE_BUT_DEVELOPER = roles("system", "user", "assistant", "tool")
 TEMPLATES = (system_first, arguments_are_objects)
 
 RULES: dict[str, tuple[Rule, ...]] = {
-    "default": (),
-    "openai": (SHORT_IDS,),
-    "azure": (SHORT_IDS, no_parameters("stream_options")),
-    "azure-v1": (SHORT_IDS,),
-    "groq": (only_known_fields(), no_names),
+    "default": (NO_FORMAT,),
+    "openai": (SHORT_IDS, ALSO_BESIDE_TOOLS),
+    "azure": (SHORT_IDS, no_parameters("stream_options"), ALSO_BESIDE_TOOLS),
+    "azure-v1": (SHORT_IDS, ALSO_BESIDE_TOOLS),
+    "groq": (only_known_fields(), no_names, ONLY_AN_OBJECT),
     "mistral": (
         only_known_fields(),
         no_names,
@@ -195,6 +229,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         answer_after_tools,
         ids(r"[a-zA-Z0-9]{9}"),
         no_parameters("stream_options", "max_completion_tokens"),
+        ONLY_A_SCHEMA,
     ),
     "gemini": (
         no_empty_text,
@@ -202,23 +237,25 @@ RULES: dict[str, tuple[Rule, ...]] = {
         tool_names(r"[a-zA-Z_][a-zA-Z0-9_.:-]*"),
         signed,
         no_parameters("parallel_tool_calls"),
+        ONLY_A_SCHEMA,
     ),
-    "anthropic": (no_empty_text, arguments_are_objects, ids(r"[a-zA-Z0-9_-]+")),
+    "anthropic": (no_empty_text, arguments_are_objects, ids(r"[a-zA-Z0-9_-]+"), NO_FORMAT),
     "deepseek": (
         ANY_ROLE_BUT_DEVELOPER,
         content_is_text,
         must_have("reasoning_content"),
         no_parameters("max_completion_tokens"),
+        ONLY_AN_OBJECT,
     ),
-    "dashscope": TEMPLATES,
-    "xai": (no_empty_text,),
-    "openrouter": (SHORT_IDS, arguments_are_objects),
-    "ollama": (arguments_are_objects, no_parameters("max_completion_tokens")),
-    "llama.cpp": (*TEMPLATES, no_parameters("max_completion_tokens")),
-    "vllm": TEMPLATES,
-    "sglang": TEMPLATES,
-    "litellm": (arguments_are_objects,),
-    "cerebras": (only_known_fields("reasoning"),),
+    "dashscope": (*TEMPLATES, ONLY_AN_OBJECT),
+    "xai": (no_empty_text, ONLY_A_SCHEMA),
+    "openrouter": (SHORT_IDS, arguments_are_objects, NO_FORMAT),
+    "ollama": (arguments_are_objects, no_parameters("max_completion_tokens"), ONLY_A_SCHEMA),
+    "llama.cpp": (*TEMPLATES, no_parameters("max_completion_tokens"), ONLY_A_SCHEMA),
+    "vllm": (*TEMPLATES, ONLY_A_SCHEMA),
+    "sglang": (*TEMPLATES, ONLY_A_SCHEMA),
+    "litellm": (arguments_are_objects, NO_FORMAT),
+    "cerebras": (only_known_fields("reasoning"), ONLY_A_SCHEMA),
 }
 """What each refuses beyond the API reference. A setting that a server does not read counts as refused, since it would be lost."""
 

@@ -67,5 +67,5 @@ def _wrapped(text: str) -> list[str]:
     """Short lines, so that a diff of a long text shows the place."""
     lines: list[str] = []
     for line in text.splitlines() or [""]:
-        lines += textwrap.wrap(line, _WIDTH, drop_whitespace=False, replace_whitespace=False) or [""]
+        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ", drop_whitespace=False, replace_whitespace=False) or [""]
     return lines

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from ...errors import SwarmError
 from ...history import is_dict
+from .form import wrong_in
 
 VERSION = 1
 Line: TypeAlias = dict[str, Any]
@@ -57,6 +58,8 @@ def read_tape(path: Path) -> tuple[Line, list[Line]]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise TapeError(f"there is no tape {path} yet; {how_to_record()}") from None
+    except UnicodeDecodeError as error:
+        raise TapeError(f"{path} is no text in UTF-8 ({error}); {how_to_record()}") from None
     lines = [_parsed(path, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines or lines[0].get("tape") != VERSION:
         found = lines[0].get("tape") if lines else "an empty file"
@@ -69,6 +72,9 @@ def read_tape(path: Path) -> tuple[Line, list[Line]]:
                 raise KeyError
         except (IndexError, KeyError, TypeError, AttributeError):
             raise TapeError(f"{path}, line {number}: it is no answer and no tool call; {how_to_record()}") from None
+    for number, line in enumerate(lines, 1):
+        if wrong := wrong_in(line, is_first=number == 1):
+            raise TapeError(f"{path}, line {number}: {wrong}; {how_to_record()}")
     return lines[0], lines[1:]
 
 
@@ -80,7 +86,7 @@ def how_to_record() -> str:
 def _parsed(path: Path, number: int, text: str) -> Line:
     try:
         line: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TapeError(f"{path}, line {number}: it is no JSON ({error}); {how_to_record()}") from None
     if not is_dict(line):
         raise TapeError(f"{path}, line {number}: it is no JSON object; {how_to_record()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from inspect import isclass, isroutine
 from pathlib import Path
@@ -71,8 +72,10 @@ class Recorder:
 
     def sent(self, call: CallModel) -> CallModel:
         """The call as the client gets it."""
-        messages = [self.ids.own(message) for message in call.request.get("messages", ())]
-        return call.replace(client=self.client, request={**call.request, "messages": messages}, context=None)
+        request = {**call.request, "messages": [self.ids.own(message) for message in call.request.get("messages", ())]}
+        if self._given is None and "model" not in call.agent.model_fields_set and request.get("model") == call.agent.model:
+            request["model"] = os.environ.get("SWARM_MODEL") or call.agent.model  # as `Swarm()` does
+        return call.replace(client=self.client, request=request, context=None)
 
     def add(self, made: Callable[[], Line]) -> None:
         """Record one more line, and write the tape.

@@ -1,0 +1,11 @@
+"""Suites of rules that the author of a model, of a client or of a policy can run against theirs.
+
+Each is a base class: make a test class of it, say in `make` how yours is made, and run it with pytest. A failure explains the rule.
+"""
+
+from .failures import FailureConformance
+from .models import ModelConformance
+from .policies import PolicyConformance
+from .toolcalls import ToolCallConformance
+
+__all__ = ["FailureConformance", "ModelConformance", "PolicyConformance", "ToolCallConformance"]
