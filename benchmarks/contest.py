@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -86,7 +87,9 @@ class Contest:
         self._running.close()
 
     def start(self, entrant: Entrant) -> None:
-        """Start a contestant's process, again if it had ended."""
+        """Start a contestant's process, instead of the one it may have had."""
+        if entrant.process is not None:
+            entrant.process.end()
         entrant.process = self._running.enter_context(Process(entrant.python, "benchmarks.worker", entrant.module, self._base(entrant)))
         entrant.facts = entrant.process.read()
         entrant.out |= entrant.facts["cannot"]
@@ -164,17 +167,17 @@ class Contest:
 
 
 def attempt(contest: Contest, entrant: Entrant, name: str, act: Callable[[Entrant, str], Any]) -> Any:
-    """Do something with a contestant; whoever fails is out of that scenario, and is said to be."""
+    """Do something with a contestant; whoever fails is out of that scenario, is said to be, and goes on with a new process.
+
+    What still runs in the old one, such as the other conversations of a crowd, must not burden the next sample.
+    """
     if name in entrant.out or "" in entrant.out:
         return None
     try:
         return act(entrant, name)
-    except Failed as why:
+    except (Failed, Ended, subprocess.CalledProcessError) as why:
         entrant.out[name] = f"failed: {why}"
-    except Ended as why:
-        entrant.out[name] = f"failed: {why}"
-        if name not in ("import", "cold"):
-            start(contest, entrant)
+    start(contest, entrant)
     print(f"  {entrant.name}, {name}: {entrant.out[name][:2000]}", file=sys.stderr)
     return None
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -70,8 +71,13 @@ class Process:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Let it end, or end it if it does not; a second time does nothing."""
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:

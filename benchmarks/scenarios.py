@@ -18,6 +18,8 @@ QUESTION = "What is the weather in Reykjavik?"
 ANSWER = "It is 19 degrees in Reykjavik."
 CITIES = ["Reykjavik", "Oslo", "Lima", "Cairo", "Hanoi", "Quito", "Turin", "Perth", "Dakar", "Osaka"]
 CHUNKS = 500
+TIMEOUT = 300.0
+"""Seconds that every client is given: a thousand connections at once can take longer than the five that some allow for connecting."""
 WORD = "word "
 
 ASSISTANT = "You are a helpful agent."

@@ -8,7 +8,7 @@ from typing import Any
 from openai import OpenAI
 
 from benchmarks.contestants.by_hand import CANNOT, Conversation, calls_of_object
-from benchmarks.scenarios import USUAL, setting
+from benchmarks.scenarios import TIMEOUT, USUAL, setting
 
 __all__ = ["CANNOT"]
 
@@ -19,7 +19,7 @@ DIALECT = USUAL
 
 
 def conversation(scenario: str, base: str) -> Callable[[], str]:
-    client = OpenAI(base_url=base, api_key="benchmark", max_retries=0)
+    client = OpenAI(base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT)
     create: Any = client.chat.completions.create
     history = setting(scenario, False).history
 

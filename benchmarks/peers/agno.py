@@ -13,7 +13,7 @@ from agno.models.openai import OpenAIChat
 from agno.models.response import ModelResponse
 from agno.team import Team, TeamMode
 
-from benchmarks.scenarios import DESK, IN_PROCESS, QUESTION, TELLER, Dialect, get_weather_async, setting
+from benchmarks.scenarios import DESK, IN_PROCESS, QUESTION, TELLER, TIMEOUT, Dialect, get_weather_async, setting
 from benchmarks.wire import message_of
 
 DISTRIBUTION = "agno"
@@ -45,7 +45,7 @@ class Scripted(Model):
 
 
 def model(base: str) -> Model:
-    return OpenAIChat(id="gpt-4o", base_url=base, api_key="benchmark", max_retries=0)
+    return OpenAIChat(id="gpt-4o", base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT)
 
 
 def agent_for(scenario: str, model: Model) -> Agent | Team:

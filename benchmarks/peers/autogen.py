@@ -16,7 +16,7 @@ from autogen_core.tools import FunctionTool
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
-from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, USUAL, Turn, get_weather_async, setting
+from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, TIMEOUT, USUAL, Turn, get_weather_async, setting
 from benchmarks.wire import message_of
 
 DISTRIBUTION = "autogen-agentchat"
@@ -44,7 +44,7 @@ def result(number: int, turn: Turn) -> CreateResult:
 
 
 def model(base: str) -> ChatCompletionClient:
-    return OpenAIChatCompletionClient(model="gpt-4o", base_url=base, api_key="benchmark", max_retries=0)
+    return OpenAIChatCompletionClient(model="gpt-4o", base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT)
 
 
 def tools_of(functions: list[Callable[..., Any]]) -> list[FunctionTool]:

@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from langgraph_swarm import create_handoff_tool, create_swarm
 
-from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, USUAL, Message, get_weather_async, setting
+from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, TIMEOUT, USUAL, Message, get_weather_async, setting
 from benchmarks.wire import message_of
 
 DISTRIBUTION = "langgraph"
@@ -58,7 +58,7 @@ def scripted() -> BaseChatModel:
 
 
 def model(base: str) -> BaseChatModel:
-    return ChatOpenAI(model="gpt-4o", base_url=base, api_key="benchmark", max_retries=0)
+    return ChatOpenAI(model="gpt-4o", base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT)
 
 
 def transfer(model: BaseChatModel, name: str, target: str, instructions: str) -> Any:

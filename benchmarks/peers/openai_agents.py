@@ -9,7 +9,7 @@ from agents import Agent, Model, ModelResponse, OpenAIChatCompletionsModel, Runn
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, USUAL, Turn, get_weather_async, setting
+from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, TIMEOUT, USUAL, Turn, get_weather_async, setting
 from benchmarks.wire import message_of
 
 DISTRIBUTION = "openai-agents"
@@ -50,7 +50,7 @@ def response(number: int, turn: Turn) -> ModelResponse:
 
 
 def model(base: str) -> Model:
-    return OpenAIChatCompletionsModel("gpt-4o", AsyncOpenAI(base_url=base, api_key="benchmark", max_retries=0))
+    return OpenAIChatCompletionsModel("gpt-4o", AsyncOpenAI(base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT))
 
 
 def agent_for(scenario: str, model: Model) -> Agent:

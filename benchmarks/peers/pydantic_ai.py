@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from itertools import cycle
 
+from openai import AsyncOpenAI
 from pydantic_ai import Agent, ToolOutput
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models import Model
@@ -13,18 +14,19 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, USUAL, Message, get_weather_async, setting
+from benchmarks.scenarios import DESK, IN_PROCESS, PING, PONG, QUESTION, TELLER, TIMEOUT, USUAL, Message, get_weather_async, setting
 from benchmarks.wire import message_of
 
 DISTRIBUTION = "pydantic-ai-slim"
-IMPORT = "from pydantic_ai import Agent"
+IMPORT = "from pydantic_ai import Agent; from pydantic_ai.models.openai import OpenAIChatModel"
 IS_ASYNC = True
 DIALECT = USUAL
 CANNOT: dict[str, str] = {}
 
 
 def model(base: str) -> Model:
-    return OpenAIChatModel("gpt-4o", provider=OpenAIProvider(base_url=base, api_key="benchmark"))
+    client = AsyncOpenAI(base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT)
+    return OpenAIChatModel("gpt-4o", provider=OpenAIProvider(openai_client=client))
 
 
 def scripted() -> Model:

@@ -19,7 +19,7 @@ from smolagents.models import (
     TokenUsage,
 )
 
-from benchmarks.scenarios import IN_PROCESS, QUESTION, SCENARIOS, TELLER, Dialect, Turn, get_weather, setting
+from benchmarks.scenarios import IN_PROCESS, QUESTION, SCENARIOS, TELLER, TIMEOUT, Dialect, Turn, get_weather, setting
 from benchmarks.wire import calls_of
 
 DISTRIBUTION = "smolagents"
@@ -50,7 +50,7 @@ def reply(number: int, turn: Turn) -> ChatMessage:
 
 
 def model(base: str) -> Model:
-    return OpenAIModel("gpt-4o", api_base=base, api_key="benchmark", client_kwargs={"max_retries": 0})
+    return OpenAIModel("gpt-4o", api_base=base, api_key="benchmark", client_kwargs={"max_retries": 0, "timeout": TIMEOUT})
 
 
 def steps_for(scenario: str) -> list[Any]:

@@ -15,7 +15,20 @@ from strands.models import Model
 from strands.models.openai import OpenAIModel
 from strands.multiagent import Swarm
 
-from benchmarks.scenarios import DESK, HANDOFFS, IN_PROCESS, PING, PONG, QUESTION, TELLER, Dialect, Message, get_weather_async, setting
+from benchmarks.scenarios import (
+    DESK,
+    HANDOFFS,
+    IN_PROCESS,
+    PING,
+    PONG,
+    QUESTION,
+    TELLER,
+    TIMEOUT,
+    Dialect,
+    Message,
+    get_weather_async,
+    setting,
+)
 from benchmarks.wire import message_of
 
 DISTRIBUTION = "strands-agents"
@@ -61,7 +74,7 @@ def events(message: Message) -> list[Any]:
 
 
 def model(base: str) -> Model:
-    return OpenAIModel(AsyncOpenAI(base_url=base, api_key="benchmark", max_retries=0), model_id="gpt-4o")
+    return OpenAIModel(AsyncOpenAI(base_url=base, api_key="benchmark", max_retries=0, timeout=TIMEOUT), model_id="gpt-4o")
 
 
 def team_for(scenario: str, model: Model) -> Swarm:
