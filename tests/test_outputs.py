@@ -80,6 +80,12 @@ def test_the_final_text_is_read(drive: Drive) -> None:
     assert len(drive.requests) == 1
 
 
+def test_a_text_in_parts_is_read() -> None:
+    """O01"""
+    parts = [{"type": "text", "text": '{"n": '}, {"type": "text", "text": "3}"}]
+    assert Swarm(ScriptedModel([Turn(None, extra={"content": parts})])).run(Agent(output_type=Model), "How many?").output == Model(n=3)
+
+
 def test_a_text_that_does_not_fit_is_asked_for_once_more_and_no_tool_runs_again(drive: Drive) -> None:
     """O01, O02"""
     till = Till()
@@ -402,16 +408,10 @@ def test_what_is_wrong_with_a_text_is_said(kind: Any, text: str, why: str) -> No
         Output(kind, "A").read(text)
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), inner, max_size=3)
-    ),
-    max_leaves=8,
+CHARACTERS = st.characters(exclude_categories=["Cs"])
+LEAF = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(CHARACTERS)
+JSON: st.SearchStrategy[Any] = st.deferred(
+    lambda: LEAF | st.lists(JSON, max_size=2) | st.dictionaries(st.text(CHARACTERS, max_size=5), JSON, max_size=2)
 )
 WORDS = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs"]), max_size=20)
 

@@ -127,3 +127,21 @@ def test_names_that_every_provider_takes(name: Any, legal: str) -> None:
     made = normal_call(given)
     assert made["function"]["name"] == legal
     assert (made is given) is (name == legal)
+
+
+@pytest.mark.parametrize("role", ["system", "developer", "user", "assistant", "function"])
+def test_every_role_of_the_api_is_taken(role: str) -> None:
+    """M04: the deprecated one too, which may have no content."""
+    message = {"role": role, "content": "x", "name": "f"}
+    assert repaired([message], allow_open_tail=False) == [message]
+    nothing = {"role": role, "content": None, "name": "f"}
+    if role in ("assistant", "function"):
+        assert repaired([nothing], allow_open_tail=False) == [nothing]
+    else:
+        with pytest.raises(HistoryError, match="no content"):
+            repaired([nothing], allow_open_tail=False)
+
+
+def test_what_a_call_is_answered_that_nobody_answered() -> None:
+    """M03"""
+    assert NOT_EXECUTED == "not executed"

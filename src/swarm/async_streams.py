@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from .drivers.aio import AsyncDriver
 from .errors import Cancelled
-from .events import Done, Event
+from .events import Delta, Done, Event
 from .run import Run, logger
 from .state import State, dump
 from .streams import response_of
@@ -77,7 +77,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
                 if self._left is not None:
                     self._left.set()
                     self._left = None
-            item = await self._told(event)
+            item = self._item_of(event) if type(event) is Delta and self._observe is None else await self._told(event)
             if item is not None:
                 return item
 

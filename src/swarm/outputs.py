@@ -17,6 +17,7 @@ from .effects import Flow, Message
 from .errors import AgentError, OutputError
 from .events import MessageAdded
 from .history import is_dict, json_text, legal_name
+from .messages import text_of
 from .models.profiles import Profile
 from .run import Run
 from .schema import Json, NotStrict, Schema, strictly
@@ -144,7 +145,7 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
     try:
         if calls:
             raise OutputError("it calls functions")
-        run.output = output.read(message["content"] or "")
+        run.output = output.read(text_of(message))
         return reason
     except OutputError as error:
         why = str(error)

@@ -304,8 +304,7 @@ def tool(
             all the same, since only that can be left behind.
         examples: things a user might say that call for it; they help routers, and are not sent.
         effect: "once": never run twice for one call.
-        max_chars: how many characters of a result the model gets: of a longer one the head and the tail, with a mark that says how much is
-            missing; base64 and data URLs are left out as a whole, with a mark. None: all of it.
+        max_chars: how much of a result the model gets: of a longer one the head and the tail, and a mark that says how much is missing.
 
     Raises:
         AgentError: a name no provider takes, a signature no model could call, an option out of range.

@@ -126,4 +126,7 @@ def test_a_hundred_hard_cancels_over_http_leave_no_connection() -> None:
             for _ in range(2 + number % 3):
                 next(stream)
             stream.close()
+        # An answer that had come whole has left its connection to the next call.
+        provider.wait_until(lambda: provider.open_connections <= 1)
+        client.close()
         provider.wait_until(lambda: provider.open_connections == 0)

@@ -19,6 +19,7 @@ from swarm.models.endpoint import Endpoint
 from swarm.models.failures import read_object, refused
 from swarm.models.sse import EventParser
 from tests.fuzz.material import FUZZ, chunks, completions, cut, damaged, deep, errors, garbage, outcome, text_of_json
+from tests.reading import chunks_of
 
 pytestmark = pytest.mark.check
 
@@ -110,14 +111,7 @@ def test_bytes_of_a_stream(data: st.DataObject, raw: bytes) -> None:
     assert sum(map(len, events)) <= len(raw)
 
     def read() -> Any:
-        reader = ChunkReader(ENDPOINT, no_header)
-        found: list[dict[str, Any]] = []
-        for piece in data.draw(cut(raw)):
-            found += reader.feed(piece)
-            if reader.done:
-                break
-        else:
-            found += reader.end()
+        found = list(chunks_of(ChunkReader(ENDPOINT, no_header), data.draw(cut(raw))))
         assert all(isinstance(chunk, dict) for chunk in found)
         return assembled(found)
 
@@ -221,9 +215,7 @@ def test_nesting_without_end(depth: int, place: str) -> None:
     chunk = f'{{"choices": [{{{inside}, "finish_reason": "stop"}}]}}'.encode()
 
     def streamed() -> Any:
-        reader = ChunkReader(ENDPOINT, no_header)
-        found = [*reader.feed(b"data: " + chunk + b"\n\ndata: [DONE]\n\n")]
-        return assembled(found)
+        return assembled(list(chunks_of(ChunkReader(ENDPOINT, no_header), [b"data: " + chunk + b"\n\ndata: [DONE]\n\n"])))
 
     outcome(streamed, ModelError)
     body = chunk.replace(b'"delta"', b'"message"')
@@ -276,5 +268,5 @@ def test_floods_of_calls_end(count: int, form: str) -> None:
 @FUZZ
 @given(st.binary(max_size=60))
 def test_noise(raw: bytes) -> None:
-    outcome(lambda: [*ChunkReader(ENDPOINT, no_header).feed(raw)], ModelError)
+    outcome(lambda: list(chunks_of(ChunkReader(ENDPOINT, no_header), [raw])), ModelError)
     outcome(lambda: read_object(ENDPOINT, no_header, raw), ModelError)

@@ -16,6 +16,7 @@ from swarm.models.endpoint import Endpoint
 from swarm.models.halves import parsed, whole
 from tests.loopback import Answer, chunk, completion, event, json_answer, sse, text_chunks
 from tests.models.conftest import Ask
+from tests.reading import chunks_of
 
 KEY = "sk-test-0123456789"
 HIGH, LOW = "\ud83d", "\ude00"  # together U+1F600
@@ -92,7 +93,7 @@ def test_any_cut_between_utf_16_units_gives_the_text(text: str, cuts: list[int])
     pieces = [units[start:end].decode("utf-16-le", "surrogatepass") for start, end in pairwise(places)]
     reader = ChunkReader(Endpoint("http://h/v1", None, None, None, None), lambda _: None)
     raw = b"".join(event(chunk({"content": piece})) for piece in pieces) + event(chunk({}, "stop"))
-    assert joined([*reader.feed(raw), *reader.end()]) == text
+    assert joined(list(chunks_of(reader, [raw]))) == text
 
 
 def test_a_whole_answer_may_hold_halves(ask: Ask, serve: Any) -> None:

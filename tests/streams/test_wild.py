@@ -24,6 +24,7 @@ from swarm.models.chat import ChatClient
 from swarm.models.chunks import ChunkReader
 from swarm.models.client import model_for
 from tests.loopback import Answer, Loopback, Request
+from tests.reading import chunks_of
 from tests.streams.wild import SHAPES, Fixture, Player, fixtures
 
 ALL = fixtures()
@@ -162,15 +163,9 @@ def test_the_reply_out_of_bytes_cut_anywhere(name: str, size: int) -> None:
     body = ALL[name].body()
     endpoint: Any = ChatClient("http://127.0.0.1:9/v1", "sk-test-0123456789")._endpoint  # pyright: ignore[reportPrivateUsage]
 
-    def chunks() -> Iterator[dict[str, Any]]:
-        reader = ChunkReader(endpoint, lambda _: None)
-        for at in range(0, len(body), size or max(1, len(body))):
-            yield from reader.feed(body[at : at + (size or len(body))])
-            if reader.done:
-                return
-        yield from reader.end()
-
-    check_reply(ALL[name], chunks)
+    step = size or max(1, len(body))
+    pieces = [body[at : at + step] for at in range(0, len(body), step)]
+    check_reply(ALL[name], lambda: chunks_of(ChunkReader(endpoint, lambda _: None), pieces))
 
 
 def check_reply(fixture: Fixture, chunks: Callable[[], Any]) -> None:

@@ -7,7 +7,7 @@ around single awaits, and an async generator inside is always closed by `aclosin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from functools import partial
 from time import monotonic, perf_counter
@@ -17,7 +17,7 @@ from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Delta, Done, Event, nested
-from ..models.client import blocks, model_for
+from ..models.client import blocks, faster, model_for
 from ..run import Signal
 from .common import (
     CLOSING_SECONDS,
@@ -100,8 +100,9 @@ class AsyncDriver:
                     elif type(effect) is CallModel or type(effect) is Together:
                         inner = _Stream(self, effect) if isinstance(effect, CallModel) else _Side(self, effect)
                         try:
-                            while (event := await inner.next()) is not None:
-                                yield event
+                            while await inner.more():
+                                for event in inner.news():
+                                    yield event
                             answer = inner.result()
                         except BaseException as error:
                             explained = inner.explain(error)
@@ -182,7 +183,7 @@ class AsyncDriver:
 
     def _meet(self, client: Any) -> None:
         model = model_for(client)
-        own = getattr(model, "acomplete", None)
+        own = faster(model, "acomplete", "complete")
         self._client, self._ask, self._blocking = client, own or model.complete, own is None and blocks(model, model.complete)
 
     async def _complete_apart(self, effect: CallModel) -> Reply:
@@ -213,31 +214,40 @@ class _Stream:
         self._running: Job | None = None
         self._step: Callable[[], Awaitable[Any]] | None = None
         self._blocking = False
+        self._together = False
+        self._batch: Any = ()
 
-    async def next(self) -> Event | None:
+    async def more(self) -> bool:
+        """Read on; whether anything came."""
         if self._chunks is None:
             await self._open()
-        driver = self._driver
-        while True:
-            if self._step is not None:
-                try:
-                    chunk = await self._step()
-                except StopAsyncIteration:
-                    return None
-            elif (chunk := await within(self._chunk(), self._limit)) is None:
-                return None
+        if self._step is not None:
+            try:
+                came = await self._step()
+            except StopAsyncIteration:
+                return False
+        elif (came := await within(self._chunk(), self._limit)) is None:
+            return False
+        self._batch = came if self._together else (came,)
+        return True
+
+    def news(self) -> Iterator[Event]:
+        """The events for what came."""
+        driver, name, path, feed = self._driver, self._effect.agent.name, self._effect.path, self._assembler.feed
+        for chunk in self._batch:
             if driver.signal.cancelled and driver.is_ending():
                 raise Cancelled
-            delta = self._assembler.feed(chunk)
+            delta = feed(chunk)
             if delta is not None:
-                event = Delta(self._effect.agent.name, delta)
-                return nested(self._effect.path, event) if self._effect.path else event
+                yield nested(path, Delta(name, delta)) if path else Delta(name, delta)
 
     async def _open(self) -> None:
         limit = self._limit = self._driver.time.limit(self._effect.timeout, no_answer)
         call = self._effect if limit is None else self._effect.replace(timeout=limit.left())
         model = model_for(call.client)
-        own = getattr(model, "astream", None)
+        batches = faster(model, "abatches", "astream", "stream")
+        own = batches or faster(model, "astream", "stream")
+        self._together = batches is not None
         self._blocking = own is None and blocks(model, model.stream)
         chunks = await asked(call, own or model.stream, self._blocking, limit)
         if hasattr(chunks, "__await__"):
@@ -298,6 +308,7 @@ class _Side:
         self._flows = effect.flows
         self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
         self._open = len(self._tasks)
+        self._event: Event | None = None
 
     async def _drive(self, number: int, flow: Flow) -> None:
         driver = self._driver.beside()
@@ -309,14 +320,20 @@ class _Side:
         finally:
             self._news.put_nowait(None)
 
-    async def next(self) -> Event | None:
+    async def more(self) -> bool:
+        """Wait for an event; whether there is one."""
         while self._open:
-            event = await self._news.get()
-            if event is not None:
-                return event
+            self._event = await self._news.get()
+            if self._event is not None:
+                return True
             self._open -= 1
             _look_for_failure(self._tasks)
-        return None
+        return False
+
+    def news(self) -> Iterator[Event]:
+        """The event that came."""
+        assert self._event is not None
+        yield self._event
 
     def result(self) -> list[Any]:
         return [self._results[number] for number in range(len(self._tasks))]

@@ -16,7 +16,7 @@ from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Delta, Done, Event, nested
-from ..models.client import model_for
+from ..models.client import faster, model_for
 from ..run import Signal
 from .common import CLOSING_SECONDS, Limit, Patience, RunTime, at_once, broken, close_stream, iterator_of, no_answer, outside, timed_out
 from .threads import POOL, Job, current_job, sayable
@@ -145,14 +145,15 @@ class SyncDriver:
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
         try:
-            chunks = self._opened(effect)
-            for chunk in chunks:
-                delta = assembler.feed(chunk)
-                if delta is not None:
-                    event = Delta(effect.agent.name, delta)
-                    yield nested(effect.path, event) if effect.path else event
-                if self._signal.cancelled and self._is_ending():
-                    raise Cancelled
+            chunks, together, name = *self._opened(effect), effect.agent.name
+            for batch in chunks:
+                for chunk in batch if together else (batch,):
+                    delta = assembler.feed(chunk)
+                    if delta is not None:
+                        event = Delta(name, delta)
+                        yield nested(effect.path, event) if effect.path else event
+                    if self._signal.cancelled and self._is_ending():
+                        raise Cancelled
         except (Cancelled, KeyboardInterrupt) as cut:
             cut.partial = assembler.partial()  # type: ignore[union-attr]  # a KeyboardInterrupt takes it too
             raise
@@ -167,8 +168,13 @@ class SyncDriver:
             effect.seconds = perf_counter() - started
         return assembler.reply()
 
-    def _opened(self, effect: CallModel) -> Iterator[Any]:
-        stream = model_for(effect.client).stream
+    def _opened(self, effect: CallModel) -> tuple[Iterator[Any], bool]:
+        """The stream, and whether it gives lists of the chunks that came together."""
+        model = model_for(effect.client)
+        batches = faster(model, "batches", "stream")
+        return self._stream_of(effect, batches or model.stream), batches is not None
+
+    def _stream_of(self, effect: CallModel, stream: Callable[[CallModel], Any]) -> Iterator[Any]:
         limit = self._time.limit(effect.timeout, no_answer)
         if limit is None:
             return opened(_in_context(effect, stream), effect)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -127,7 +128,12 @@ class ChatClient:
         Raises:
             ModelError: ConnectionFailed too if the stream ends before its end.
         """
-        return self._chunks(call.request, call.timeout)
+        for batch in self.batches(call):
+            yield from batch
+
+    def batches(self, call: CallModel) -> Generator[list[dict[str, Any]], None, None]:
+        """`stream` by lists of the chunks that came together, which the sync driver prefers."""
+        return self._batches(call.request, call.timeout)
 
     async def acomplete(self, call: CallModel) -> Reply:
         """`complete` for asyncio."""
@@ -136,20 +142,29 @@ class ChatClient:
 
     async def astream(self, call: CallModel) -> AsyncGenerator[dict[str, Any], None]:
         """`stream` for asyncio."""
+        async with aclosing(self.abatches(call)) as batches:
+            async for batch in batches:
+                for chunk in batch:
+                    yield chunk
+
+    async def abatches(self, call: CallModel) -> AsyncGenerator[list[dict[str, Any]], None]:
+        """`astream` by lists of the chunks that came together, which the async driver prefers."""
         answer = await self._async().post(*outgoing(self._endpoint, self._timeout, call.request, call.timeout, stream=True))
         try:
             if not _is_stream(answer):
-                yield whole_as_chunk(*_completion(answer, await answer.read()))
+                yield [whole_as_chunk(*_completion(answer, await answer.read()))]
                 return
             reader = ChunkReader(answer.endpoint, answer.header)
             while piece := await answer.piece():
-                for chunk in reader.feed(piece):
-                    yield chunk
+                if batch := reader.feed(piece):
+                    yield batch
+                reader.check()
                 if reader.done:
                     await answer.finish()
                     return
-            for chunk in reader.end():
-                yield chunk
+            if batch := reader.end():
+                yield batch
+            reader.check_end()
         finally:
             answer.close()
 
@@ -159,19 +174,27 @@ class ChatClient:
         answer = self._sync().post(*outgoing(self._endpoint, self._timeout, request, timeout, stream=False))
         return _completion(answer, answer.read())
 
-    def _chunks(self, request: dict[str, Any], timeout: float | None) -> Generator[dict[str, Any], None, None]:
+    def _chunks(self, request: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
+        for batch in self._batches(request, None):
+            yield from batch
+
+    def _batches(self, request: dict[str, Any], timeout: float | None) -> Generator[list[dict[str, Any]], None, None]:
         answer = self._sync().post(*outgoing(self._endpoint, self._timeout, request, timeout, stream=True))
         try:
             if not _is_stream(answer):
-                yield whole_as_chunk(*_completion(answer, answer.read()))
+                yield [whole_as_chunk(*_completion(answer, answer.read()))]
                 return
             reader = ChunkReader(answer.endpoint, answer.header)
             while piece := answer.piece():
-                yield from reader.feed(piece)
+                if batch := reader.feed(piece):
+                    yield batch
+                reader.check()
                 if reader.done:
                     answer.finish()
                     return
-            yield from reader.end()
+            if batch := reader.end():
+                yield batch
+            reader.check_end()
         finally:
             answer.close()
 
@@ -247,7 +270,7 @@ class _Chat:
             ModelError: of the kind that fits; see `swarm.errors`.
         """
         if stream:
-            return Chunks(self._chunks({**request, "timeout": timeout}, None))
+            return Chunks(self._chunks({**request, "timeout": timeout}))
         return Record.of(self._whole({**request, "timeout": timeout}, None)[0])
 
 

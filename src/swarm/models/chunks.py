@@ -5,7 +5,6 @@ Shared by the sync and the async client: they differ only in who waits for the n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 from pydantic_core import from_json
@@ -36,7 +35,7 @@ class ChunkReader:
         done: whether the server said that this was all.
     """
 
-    __slots__ = ("_endpoint", "_finished", "_halves", "_header", "_parser", "_start", "done")
+    __slots__ = ("_endpoint", "_failure", "_finished", "_halves", "_header", "_parser", "_start", "done")
 
     def __init__(self, endpoint: Endpoint, header: Header) -> None:
         self._endpoint = endpoint
@@ -46,35 +45,56 @@ class ChunkReader:
         self._halves: Halves | None = None
         self._start = b""
         self.done = False
+        self._failure: InvalidReply | None = None
 
-    def feed(self, piece: bytes) -> Iterator[dict[str, Any]]:
-        """The chunks that are complete with this piece of the body.
-
-        Raises:
-            InvalidReply: an event that is no JSON object.
-        """
+    def feed(self, piece: bytes) -> list[dict[str, Any]]:
+        """The chunks that are complete with this piece of the body, up to an event that is no JSON object, which `check` raises."""
         if len(self._start) < _ENOUGH:  # to tell what it is, and to quote it; the first piece may be one byte
             self._start += piece
         return self._chunks(self._parser.feed(piece))
 
-    def end(self) -> Iterator[dict[str, Any]]:
-        """The last chunk, if the body ended without closing it.
+    def end(self) -> list[dict[str, Any]]:
+        """The last chunks, if the body ended without closing the last event."""
+        chunks = self._chunks(self._parser.end())
+        if self._failure is not None:  # cut in the middle of an event
+            self._failure, self._finished = None, False
+        return chunks
+
+    def check(self) -> None:
+        """Look, behind the chunks that were handed out last, whether there was something wrong.
 
         Raises:
-            ConnectionFailed: the stream ended before its end: neither a finish_reason nor [DONE] came.
+            InvalidReply: an event that is no JSON object.
+        """
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # a frame that kept its exception would be a reference cycle
+
+    def check_end(self) -> None:
+        """Look, behind the last chunks, whether the stream came to its end.
+
+        Raises:
+            ConnectionFailed: neither a finish_reason nor [DONE] came.
             InvalidReply: it was no event stream at all.
         """
-        try:
-            yield from self._chunks(self._parser.end())
-        except InvalidReply:  # cut in the middle of an event
-            self._finished = False
         if self.done or self._finished:
             return
         if self._start.strip() and not self._start.lstrip().startswith(_EVENT_STARTS):
             raise invalid(self._endpoint, self._header, "is no event stream", self._start)
         raise connection_lost(self._endpoint, "the stream ended in the middle, without finish_reason and [DONE]")
 
-    def _chunks(self, events: list[bytes]) -> Iterator[dict[str, Any]]:
+    def _chunks(self, events: list[bytes]) -> list[dict[str, Any]]:
+        chunks: list[dict[str, Any]] = []
+        try:
+            self._read(events, chunks)
+        except InvalidReply as error:
+            self._failure = error.with_traceback(None)  # whose frames would lead back here
+        return chunks
+
+    def _read(self, events: list[bytes], chunks: list[dict[str, Any]]) -> None:
         for data in events:
             if data.startswith(_DONE):
                 self.done = True
@@ -86,19 +106,19 @@ class ChunkReader:
                 chunk, reason = self._unusual(data)
             if reason == "error" or chunk.get("error"):
                 self.done = True
-                yield self._error(data)
+                chunks.append(self._error(data))
                 break
             if reason:
                 self._finished = True
             if self._halves is None:
-                yield chunk
+                chunks.append(chunk)
             else:
-                yield from self._halves.settled(chunk)
+                chunks += self._halves.settled(chunk)
         if self._parser.error is not None and not self.done:
             self.done = True
-            yield self._error(self._parser.error)
+            chunks.append(self._error(self._parser.error))
         if self.done and self._halves is not None:
-            yield from self._halves.rest()
+            chunks += self._halves.rest()
 
     def _unusual(self, data: bytes) -> tuple[dict[str, Any], Any]:
         """A chunk that is not as most are, and its finish_reason, or "error" if it is the words of one."""

@@ -26,7 +26,8 @@ class Model(Protocol):
 
     `call.request` holds the keyword arguments of a Chat Completions request, `call.timeout` the seconds it may take or None.
     Failures are raised as `swarm.errors.ModelError` and its kinds. A class may have `acomplete` and `astream` beside them, which the
-    async driver prefers. A sync model that never waits sets `blocking = False`, which spares the async driver a thread.
+    async driver prefers, and `batches` and `abatches`, which give lists of the chunks that came together. A sync model that never waits
+    sets `blocking = False`, which spares the async driver a thread.
     """
 
     def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
@@ -61,6 +62,16 @@ def _no_client(client: Any) -> str:
         f"{type(client).__name__} is no client: it has neither chat.completions.create (as OpenAI() has) "
         "nor the methods complete and stream (see swarm.Model)"
     )
+
+
+def faster(model: Any, name: str, *plain: str) -> Any:
+    """A model's method for the driver that could do without it, or None if it has none, or a subclass has one of the plain ones anew."""
+    for kind in type(model).__mro__:
+        if name in vars(kind):
+            return getattr(model, name)
+        if any(other in vars(kind) for other in plain):
+            return None
+    return None
 
 
 def blocks(model: Any, fn: Any) -> bool:

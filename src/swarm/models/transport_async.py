@@ -14,7 +14,7 @@ import os
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +109,7 @@ class AsyncTransport:
             data=body if len(body) < _LARGE else io.BytesIO(body),
             headers=headers,
             allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=total, sock_connect=limits.connect, sock_read=limits.read),
+            timeout=_timeout(total, limits.connect, limits.read),
             proxy=proxy.url if proxy else None,
             proxy_headers=tunnel_headers,
         )
@@ -208,9 +208,10 @@ class _Connector(aiohttp.TCPConnector):
         connection = await super().connect(req, traces, timeout)
         protocol = connection.protocol
         if isinstance(protocol, _Protocol):
-            protocol.use = _Use(protocol in self._used)
+            if protocol.use is None:
+                self._used.add(protocol)
+            protocol.use = _Use(protocol.use is not None)
             _use.set(protocol.use)
-            self._used.add(protocol)
         return connection
 
     def hang_up(self) -> None:
@@ -302,6 +303,11 @@ class AsyncAnswer:
         response, self._response = self._response, None
         if response is not None:
             response.close()
+
+
+@lru_cache(maxsize=64)
+def _timeout(total: float | None, connect: float | None, read: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total, sock_connect=connect, sock_read=read)
 
 
 def _is_closing(error: aiohttp.ClientOSError | aiohttp.ServerDisconnectedError) -> bool:

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
+from .dechunking import Dechunker
 from .decoding import decoder_for
 from .endpoint import Endpoint
 from .failures import Header, connection_lost, no_answer_in_time, no_connection, no_http
@@ -191,7 +192,7 @@ class SyncAnswer:
         header: looks up a header.
     """
 
-    __slots__ = ("_conn", "_deadline", "_decoder", "_limits", "_pool", "_response", "_sock", "endpoint", "header", "status")
+    __slots__ = ("_chunked", "_conn", "_deadline", "_decoder", "_limits", "_pool", "_response", "_sock", "endpoint", "header", "status")
 
     def __init__(
         self,
@@ -213,6 +214,7 @@ class SyncAnswer:
         self.status = response.status
         self.header: Header = response.headers.get
         self._decoder = decoder_for(endpoint, self.header)
+        self._chunked = Dechunker() if response.chunked else None
 
     def piece(self) -> bytes:
         """The next bytes of the body as soon as there are any, or b"" at its end.
@@ -229,12 +231,8 @@ class SyncAnswer:
                     if left <= 0:
                         raise TimeoutError
                     self._sock.settimeout(left)
-                piece = self._response.read1(_PIECE)
-                if not piece:
-                    if self._response.length:
-                        raise http.client.IncompleteRead(b"", self._response.length)
-                    self._release()
-                elif self._decoder is not None:
+                piece = self._some()
+                if piece and self._decoder is not None:
                     piece = self._decoder.feed(piece)
             return piece
         except BaseException as error:
@@ -242,6 +240,25 @@ class SyncAnswer:
             if not isinstance(error, _FAILURES):
                 raise
             raise _broken(self.endpoint, error, self._limits, self._deadline) from None
+
+    def _some(self) -> bytes:
+        """What one read brings of the body; at its end the connection is given back."""
+        if self._chunked is None:
+            piece = self._response.read1(_PIECE)
+            if not piece and self._response.length:
+                raise http.client.IncompleteRead(b"", self._response.length)
+            if not piece:
+                self._release()
+            return piece
+        raw = self._response.fp.read1(_PIECE)
+        if not raw:
+            raise http.client.IncompleteRead(b"")
+        piece = self._chunked.feed(raw)
+        if self._chunked.surplus:
+            self.close()  # who knows what that would answer
+        elif self._chunked.done:
+            self._release()
+        return piece
 
     def read(self) -> bytes:
         """The whole body."""
@@ -256,8 +273,7 @@ class SyncAnswer:
         try:
             while self._conn is not None and (left := until - monotonic()) > 0:
                 self._sock.settimeout(left)
-                if not self._response.read1(_PIECE):
-                    self._release()
+                self._some()
         except _FAILURES:
             pass
         finally:
