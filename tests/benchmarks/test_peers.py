@@ -134,11 +134,11 @@ def test_many_conversations_keep_to_the_limit_and_none_is_lost(provider: Provide
     provider.ask({"begin": "here/crowd1000", "dialect": DIALECT, "at_once": 6, "delay": 0.01})
     measured = scale.run_case("http-250", 6, f"{provider.base}/here/crowd1000")
     counts = provider.ask({"end": "here/crowd1000"})
-    assert (measured["finished"], measured["wrong"], counts) == (6, 0, {**counts, "requests": 14, "most_at_once": 2})
+    assert (measured["finished"], measured["lost"], counts) == (6, 0, {**counts, "requests": 14, "most_at_once": 2})
 
 
 @pytest.mark.parametrize("case", ["in-process", "threads-250"])
 def test_the_other_cases_of_scale_run(provider: Provider, case: str) -> None:
     measured = scale.measure(provider, case, 5)
-    assert (measured["finished"], measured["wrong"]) == (5, 0)
-    assert scale.row(case, measured, 5)[:3] == (case, "5", "0")
+    assert (measured["finished"], measured["lost"]) == (5, 0)
+    assert scale.row(case, measured)[:3] == (case, "5", "0")
