@@ -20,7 +20,8 @@ from .types import Agent, ToolCall, Usage
 
 if TYPE_CHECKING:
     from .calls import Outcome
-    from .run import Options, Run
+    from .options import Options
+    from .run import Run
     from .state_form import Saved, SavedOutcome
 
 VERSION = 1
