@@ -79,7 +79,7 @@ class Run:
         context: the context variables, live; path: ids of the calls this run is nested in.
 
     What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
-        more than repeats), repeats (how often it may go in place), circles, turn, replied (the last turn whose reply is in the history).
+        more than repeats), repeats (how often it may repeat itself), circles, turn, replied (the last turn whose reply is in the history).
 
     What became of calls:
         calls: every call so far; begun, finished: ids of calls of this batch that started, and what they came to.

@@ -148,7 +148,7 @@ def _dumped_outcome(held: Outcome, named: Any) -> dict[str, Any]:
 
 
 def _dumped_limit(run: Run) -> dict[str, Any] | None:
-    if run.limit is None or run.limit[0] not in LASTING:
+    if run.limit is None or run.limit.name not in LASTING:
         return None
     name, why, scope = run.limit
     amount = getattr(scope.limits, name) if scope is not None and name != "loop" else run.repeats
