@@ -183,14 +183,17 @@ def test_a_missing_tape_says_how_to_record_it(drive: Drive, path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "its first line says 'an empty file'"),
+        ("", "no tape of version 1: it is empty"),
         ('{"tape": 2}', "no tape of version 1: its first line says 2"),
-        ('{"request": {}}', "its first line says None"),
+        ('{"request": {}}', 'its first line is not {"tape": 1}'),
         ("no json", "line 1: it is no JSON"),
         ('{"tape": 1}\n[1]', "line 2: it is no JSON object"),
         ('{"tape": 1}\n{"request": {"messages": []}}', "line 2: it is no answer and no tool call"),
         ('{"tape": 1}\n{"tool": "a"}', "line 2: it is no answer and no tool call"),
-        ('{"tape": 1}\n{"like": 7, "more": [], "chunks": []}', "line 2: it is no answer and no tool call"),
+        *(
+            (f'{{"tape": 1}}\n{{"like": {like}, "more": [], "chunks": []}}', 'line 2: "like" must be the number of an earlier answer')
+            for like in ("7", "2", "1", "0", "-1", '"1"', "true")
+        ),
     ],
 )
 def test_a_file_that_is_no_tape_is_refused(text: str, why: str, path: Path) -> None:
@@ -199,10 +202,17 @@ def test_a_file_that_is_no_tape_is_refused(text: str, why: str, path: Path) -> N
         Swarm(Tape(path)).run(Agent(), "go")
 
 
-def test_a_tape_may_have_windows_line_ends(path: Path) -> None:
+def test_a_tape_may_have_windows_line_ends_and_marks(path: Path) -> None:
     Swarm(Tape(path, ScriptedModel(["done"]), record=True)).run(Agent(), "go")
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     assert Swarm(Tape(path)).run(Agent(), "go").text == "done"
+
+
+def test_an_editor_may_write_the_line_ends_of_unicode_as_they_are(path: Path) -> None:
+    """U+2028 and U+0085 end no line of JSON."""
+    Swarm(Tape(path, ScriptedModel(["one\u2028two\x85"]), record=True)).run(Agent(), "go")
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines_of(path)), encoding="utf-8")
+    assert Swarm(Tape(path)).run(Agent(), "go").text == "one\u2028two\x85"
 
 
 # Secrets
