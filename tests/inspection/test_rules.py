@@ -296,6 +296,27 @@ def test_the_way_back_needs_no_step() -> None:
     assert [finding.tool for finding in shop.checked().findings] == ["transfer_to_lawyer"]
 
 
+def test_many_agents_are_read_in_bounds() -> None:
+    """Each pair is compared once, and each agent's ways are followed once, however many choose between them."""
+    pairs: list[frozenset[str]] = []
+
+    def same(a: str, b: str) -> bool:
+        pairs.append(frozenset((a, b)))
+        return False
+
+    agents = [Agent(name=f"A{n}", instructions=f"You know number {n}.", functions=[order]) for n in range(12)]
+    for agent in agents:
+        agent.handoffs = [other for other in agents if other is not agent]
+    assert check(agents[0], same=same).findings == []
+    assert len(pairs) == len(set(pairs)) == 12 * 11 / 2
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    agents = [Agent(name=f"A{n}", instructions=f"You know number {n}.", functions=[order]) for n in range(20)]
+    (finding,) = check(*agents, known={"lost": Agent(name="Lost")}).findings
+    assert finding.message.startswith("no handoff leads to it from A0, A1, A2, A3, A4, A5, A6 and 13 more; ")
+
+
 def test_agents_that_talk_are_a_way_out_of_a_circle() -> None:
     """Two tutors that hand over to each other answer by themselves."""
     maths = Agent(name="Maths", instructions="You explain mathematics, one step after the other.")

@@ -50,9 +50,9 @@ def _sentences(text: str) -> list[str]:
 
 @functools.cache
 def _by_default() -> Measure:
-    from ..models.offline.embedder import MiniLM, installed
+    from ..models.offline.embedder import Cached, MiniLM, installed
 
-    return by_meaning(MiniLM()) if installed() else by_words
+    return by_meaning(Cached(MiniLM())) if installed() else by_words
 
 
 def by_meaning(embedder: Embedder) -> Measure:

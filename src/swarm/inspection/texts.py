@@ -122,15 +122,16 @@ def _routines(said: Instructions) -> list[Routine]:
 def alike_instructions(subject: Subject) -> Iterator[Finding]:
     """Two agents that one agent chooses between, and whose instructions say the same."""
     graph = subject.graph
-    told: set[frozenset[Agent]] = set()
+    compared: set[frozenset[Agent]] = set()
     for member in graph.members.values():
         siblings = list(dict.fromkeys(edge.target for edge in member.edges if edge.target is not None))
         for first, second in itertools.combinations(siblings, 2):
             a, b = subject.said[first].texts, subject.said[second].texts
-            if frozenset((first, second)) in told or len(a) != 1 or len(b) != 1 or not a[0].strip() or not b[0].strip():
+            pair = frozenset((first, second))
+            if pair in compared or len(a) != 1 or len(b) != 1 or not a[0].strip() or not b[0].strip():
                 continue
+            compared.add(pair)
             if too_alike(a[0], b[0], subject.same):
-                told.add(frozenset((first, second)))
                 text = f"its instructions and those of {graph.label(second)} say nearly the same, and {graph.label(member.agent)}"
                 yield Finding("alike-instructions", "warning", graph.label(first), f"{text} has to choose; say what is different")
 

@@ -9,6 +9,8 @@ from .findings import Finding, Subject
 from .graph import Graph
 from .instructions import only_hands_over
 
+_MOST_NAMES = 8
+
 
 def unreachable_agent(subject: Subject) -> Iterator[Finding]:
     """An agent of the module that no handoff reaches. Not said where a handoff may lead to anybody."""
@@ -53,9 +55,9 @@ def _circles(subject: Subject) -> list[list[Agent]]:
     """The agents that no handoff leads away from, where none can end anything."""
     graph = subject.graph
     found: list[list[Agent]] = []
-    for agent in graph.agents:
-        circle = graph.after([agent], ["hands over"])
-        closed = all(agent in graph.after([other], ["hands over"]) for other in circle)
+    reached = {agent: graph.after([agent], ["hands over"]) for agent in graph.agents}
+    for agent, circle in reached.items():
+        closed = all(agent in reached[other] for other in circle)
         goes_on = any(edge.target in circle for edge in graph.members[agent].edges)
         known = any(agent in other for other in found)
         if closed and goes_on and not known and not any(_can_end(subject, other) for other in circle):
@@ -78,4 +80,6 @@ def unread_ways(graph: Graph) -> Iterator[str]:
 
 
 def _listed(names: list[str], word: str = "and") -> str:
+    if len(names) > _MOST_NAMES:
+        names = [*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
