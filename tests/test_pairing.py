@@ -41,6 +41,12 @@ def pairs(messages: list[Any]) -> list[tuple[str, str]]:
         ([asks(call("a", "f"), call("b", "g")), TEXT, answer(None, "1", name="g"), answer("a", "2")], [("a", "2"), ("b", "1")]),
         ([asks(call(""), call("b")), answer(None, "1"), answer(None, "2")], [("call_0_0", "1"), ("b", "2")]),
         ([asks(call("")), answer("zzz", "1")], [("call_0_0", "1")]),
+        (
+            [asks(call("", "f"), call("", "g")), answer(None, "1", name="g"), answer(None, "2", name="f")],
+            [("call_0_0", "2"), ("call_0_1", "1")],
+        ),
+        ([asks(call("", "f"), call("", "g")), answer("x", "1", name="g"), answer("y", "2")], [("call_0_0", "2"), ("call_0_1", "1")]),
+        ([asks(call("a", "f"), call("a", "g")), answer("a", "1", tool_name="g"), answer("a", "2")], [("a", "2"), ("a_2", "1")]),
         ([asks(call("a")), answer("zzz", "1"), answer("a", "2")], [("a", "2")]),
         ([asks(call("a")), answer("a", "1"), answer("a", "2"), USER], [("a", "1")]),
         ([asks(call("a")), USER, asks(call("a")), answer("a", "1"), answer("a", "2")], [("a", NOT_EXECUTED), ("a_2", "1")]),
@@ -49,7 +55,7 @@ def pairs(messages: list[Any]) -> list[tuple[str, str]]:
     ],
 )
 def test_which_call_an_answer_belongs_to(messages: list[Any], expected: list[tuple[str, str]]) -> None:
-    """M04, D52: by id in its batch, else the latest before; without an id by name, else the first that waits; never to two."""
+    """M04, D52: by id in its batch, else the latest before; of several that could be meant by name, else the first; never to two."""
     assert pairs(messages) == expected
 
 

@@ -284,16 +284,14 @@ class _Repair:
 
     def _place(self, id: str, name: Any) -> tuple[_Turn, int] | None:
         if self.batch.get(id):
-            return self.batch[id].popleft()
+            return _taken([self.batch[id]], name)
         if id and id in self.answered:
             return None
         if self.past.get(id):
             return self.past[id].pop()
         if id:
-            return self.batch[""].popleft() if self.batch.get("") else None
-        waiting = [(places[0], key) for key, places in self.batch.items() if places]
-        fitting = [one for one in waiting if name and call_name(one[0][0].calls[one[0][1]]) == name] or waiting
-        return self.batch[fitting[0][1]].popleft() if fitting else None
+            return _taken([self.batch.get("", deque())], name)
+        return _taken(self.batch.values(), name)
 
     def result(self, open_tail: bool) -> list[Message]:
         used: set[str] = set()
@@ -308,6 +306,18 @@ class _Repair:
             else:
                 result.append(item)
         return result
+
+
+def _taken(waiting: Iterable[deque[tuple[_Turn, int]]], name: Any) -> tuple[_Turn, int] | None:
+    """The first place that waits for an answer of this name, or else the first of all; it waits no longer."""
+    first: deque[tuple[_Turn, int]] | None = None
+    for places in waiting:
+        first = first or places
+        for at, (turn, position) in enumerate(places if name else ()):
+            if call_name(turn.calls[position]) == name:
+                del places[at]
+                return turn, position
+    return first.popleft() if first else None
 
 
 def _closed(turn: _Turn, used: set[str], tried: dict[str, int], is_tail: bool) -> list[Message]:
