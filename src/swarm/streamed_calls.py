@@ -127,6 +127,8 @@ class _Piece:
     def __init__(self, entry: dict[str, Any]) -> None:
         function, index, id, kind = entry.get("function"), entry.get("index"), entry.get("id"), entry.get("type")
         self.function: dict[str, Any] = function if is_dict(function) else {}
+        if isinstance(index, str | float):
+            index = int(index) if str(index).removesuffix(".0").isdecimal() else None
         self.index: int | None = index if type(index) is int else None
         self.id = "" if id is None else str(id)
         self.kind = kind if isinstance(kind, str) and kind else "function"
@@ -226,6 +228,8 @@ class _Call:
         function = self._add_name(piece.name)
         # A call that is said once more as a whole is not said twice.
         if not self.is_said_by(piece.text):
+            if piece.text.lstrip()[:1] == "{" and self.arguments().strip() == "{}":  # Bedrock's place for arguments that come later
+                self._pieces.clear()
             self._add_arguments(piece)
             if piece.text:
                 function["arguments"] = piece.text
