@@ -271,6 +271,13 @@ def test_content_in_parts_keeps_what_is_not_text() -> None:
     assert "".join(delta.get("content", "") for delta in deltas) == "Hello"
 
 
+def test_plain_strings_among_parts_are_text() -> None:
+    """M04: a history must not hold what the next run would refuse."""
+    assert feed_all(chunk({"content": ["a", "b"]}), chunk({"content": ["c"]}))[1].message["content"] == "abc"
+    picture = {"type": "image_url", "image_url": {"url": "u"}}
+    assert assistant_message({"content": ["a", picture]}, "A")["content"] == [{"type": "text", "text": "a"}, picture]
+
+
 def test_content_in_text_parts_is_text() -> None:
     assert feed_all(chunk({"content": [{"type": "text", "text": "a"}]}), chunk({"content": "b"}))[1].message["content"] == "ab"
 

@@ -13,7 +13,7 @@ from .effects import Message, Reply
 from .errors import InvalidReply
 from .history import is_dict
 from .merging import add, merged, own
-from .messages import body_error, choice_error, first_choice, text_of
+from .messages import as_parts, body_error, choice_error, first_choice, text_of
 from .streamed_calls import StreamedCalls
 
 _LEGACY_INDEX = -1
@@ -163,7 +163,7 @@ class Assembler:
 
     def _take_content(self, content: Any, shown: Message) -> None:
         self._came = True
-        parts = (
+        parts = as_parts(
             cast("list[Any]", content)
             if isinstance(content, list)
             else [content if is_dict(content) else {"type": "text", "text": content}]

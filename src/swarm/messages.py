@@ -61,6 +61,11 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "".join(part["text"] for part in parts if is_dict(part) and isinstance(part.get("text"), str))
 
 
+def as_parts(content: list[Any]) -> list[Any]:
+    """A reply's content in parts, with those that are plain strings as text parts."""
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+
+
 # From a provider
 
 
@@ -81,6 +86,8 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
     content: Any = raw.get("content")
     if not content:
         content = None if calls or raw.get("refusal") else ""
+    elif isinstance(content, list):
+        content = as_parts(cast("list[Any]", content))
     elif isinstance(content, str) and not content.isascii():
         content = _whole(content)
     message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls}
