@@ -7,10 +7,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench nightly api clean
+.PHONY: help demo test check bench bench-quick bench-scale nightly api clean
 
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.demo  ## talk to the airline example, offline, without a key (or pipe lines into it)
 	@$(BIN)/swarm demo airline --offline
@@ -26,10 +26,16 @@ check: $(VENV)/.dev  ## formatting, lint, types, import rules, budgets, and the 
 	$(BIN)/python -m pytest -q tests/test_house.py
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m check
 
-bench: $(VENV)/.dev  ## what a turn, an import and a run over HTTP cost
+bench: $(VENV)/.dev  ## this library, the raw clients and seven peers (each in an environment of its own, made at the first time)
+	$(BIN)/python -m benchmarks
+
+bench-quick: $(VENV)/.dev  ## what a turn and an import cost, and a run over HTTP beside the raw clients
 	$(BIN)/python -m benchmarks.turn_cost
 	$(BIN)/python -m benchmarks.import_cost
-	$(BIN)/python -m benchmarks.http_cost
+	$(BIN)/python -m benchmarks --without-peers
+
+bench-scale: $(VENV)/.dev  ## 10,000 conversations at once in one process
+	$(BIN)/python -m benchmarks.scale
 
 nightly: $(VENV)/.dev  ## every test, the slow ones too, with many more generated cases
 	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=nightly
@@ -37,7 +43,7 @@ nightly: $(VENV)/.dev  ## every test, the slow ones too, with many more generate
 api: $(VENV)/.dev  ## write the public signatures to tests/api.json
 	$(BIN)/python -m tests.api
 
-clean:  ## remove caches and build output (not .venv)
+clean:  ## remove caches and build output (neither .venv nor .venv-bench)
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import re
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from swarm import Agent, Limits, ScriptedModel, Swarm
 from swarm.errors import HistoryError
 from swarm.history import (
     NOT_EXECUTED,
@@ -23,6 +26,8 @@ from swarm.history import (
     unique_ids,
     used_ids,
 )
+from swarm.messages import text_of
+from swarm.models.scripted import Turn
 
 USER = {"role": "user", "content": "Hi"}
 
@@ -39,6 +44,11 @@ def answer(id: Any, content: Any = "ok", **more: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": content, **more}
 
 
+def is_function(function: dict[str, Any]) -> bool:
+    name = function.get("name")
+    return isinstance(function.get("arguments"), str) and isinstance(name, str) and bool(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name))
+
+
 def flaws(messages: list[Any], open_tail: bool = False) -> list[str]:
     """What a provider would refuse; written apart from the code under test, from the rules of the API reference."""
     found: list[str] = []
@@ -50,7 +60,12 @@ def flaws(messages: list[Any], open_tail: bool = False) -> list[str]:
         role, content = message.get("role"), message.get("content")
         if role not in ("system", "developer", "user", "assistant", "tool", "function"):
             found.append(f"{at}: role {role!r}")
-        parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
+        parts = isinstance(content, list) and all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in content)
+        older = message.get("function_call") if role == "assistant" else None
+        if older is not None and not (isinstance(older, dict) and is_function(older)):
+            found.append(f"{at}: function_call {older!r}")
+        if role == "function" and not (isinstance(message.get("name"), str) and message["name"]):
+            found.append(f"{at}: no name")
         if not isinstance(content, str) and not parts and not (content is None and role in ("assistant", "function")):
             found.append(f"{at}: content {content!r}")
         if role == "tool":
@@ -70,10 +85,9 @@ def flaws(messages: list[Any], open_tail: bool = False) -> list[str]:
             id, function = entry.get("id"), entry.get("function") or {}
             if not isinstance(id, str) or not id or id in seen:
                 found.append(f"{at}: id {id!r}")
-            if not isinstance(function.get("arguments"), str):
-                found.append(f"{at}: arguments {function.get('arguments')!r}")
-            if not isinstance(function.get("name"), str) or not re.fullmatch("[a-zA-Z0-9_-]{1,64}", function["name"]):
-                found.append(f"{at}: name {function.get('name')!r}")
+            custom = entry.get("type") != "function" and isinstance(entry.get(entry.get("type")), dict)
+            if not custom and not is_function(function):
+                found.append(f"{at}: function {function!r}")
             if not isinstance(entry.get("type"), str):
                 found.append(f"{at}: type")
             seen.add(id)
@@ -83,18 +97,65 @@ def flaws(messages: list[Any], open_tail: bool = False) -> list[str]:
     return found
 
 
+class Part(BaseModel):
+    type: str = "text"
+    text: str = "x"
+
+
+class Said(BaseModel):
+    """Like a message object of the official client."""
+
+    role: str = "assistant"
+    content: Any = None
+    tool_calls: Any = None
+
+
+class Attributes:
+    """Has what a message has, but says nothing of itself."""
+
+    role, content = "user", "x"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Broken:
+    """Cannot be dumped."""
+
+    def model_dump(self, **options: Any) -> Any:
+        raise RuntimeError("half-made")
+
+    __eq__, __hash__ = Attributes.__eq__, None  # type: ignore[assignment]
+
+
 IDS = st.sampled_from(["", None, "a", "b", "a_2", "call_1_0", "call_2_0", 7])
-CALLS = st.builds(
-    call,
-    IDS,
-    st.sampled_from(["f", "g-1", "f.g", "é", "", None, 3]),
-    st.sampled_from(["{}", '{"a": 1', "", None, {"a": 1}, [1], 3]),
-) | st.sampled_from([{}, {"id": "a"}, {"id": "a", "function": None}])
-CONTENTS = st.sampled_from(["x", "", None, [{"type": "text", "text": "x"}], [], {"a": 1}, 3, ["x"]])
-GOOD_CONTENTS = st.sampled_from(["x", "", [{"type": "text", "text": "x"}]])
+ARGUMENTS = st.sampled_from(["{}", '{"a": 1', "", None, {"a": 1}, [1], 3])
+CALLS = st.builds(call, IDS, st.sampled_from(["f", "g-1", "f.g", "é", "", None, 3]), ARGUMENTS) | st.sampled_from(
+    [{}, {"id": "a"}, {"id": "a", "function": None}, {"id": "c", "type": "custom", "custom": {"name": "g", "input": "x"}}]
+)
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+CONTENTS = st.sampled_from(["x", "", None, [{"type": "text", "text": "x"}, IMAGE], [], {"a": 1}, 3, ["x"], [{}], [{"type": 1}]])
+GOOD_CONTENTS = st.sampled_from(["x", "", [{"type": "text", "text": "x"}], [IMAGE]])
+FOUND_CONTENTS = GOOD_CONTENTS | st.sampled_from([({"type": "text", "text": "x"},), [Part()]])
 ASKS = st.builds(lambda calls, content: asks(*calls, content=content), st.lists(CALLS, max_size=3), st.sampled_from([None, "x", ""]))
-ANSWERS = st.builds(answer, IDS, GOOD_CONTENTS | st.none())
-SAID = st.builds(lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), GOOD_CONTENTS)
+ANSWERS = st.builds(answer, IDS, GOOD_CONTENTS | st.none()) | st.builds(
+    lambda name: {"role": "tool", "name": name, "content": "named"}, st.sampled_from(["f", "g-1", "f.g"])
+)
+SAID = st.builds(
+    lambda role, content: {"role": role, "content": content},
+    st.sampled_from(["user", "assistant", "system", "developer"]),
+    FOUND_CONTENTS,
+)
+OLDER = st.builds(
+    lambda name, arguments: {"role": "assistant", "content": None, "function_call": {"name": name, "arguments": arguments}},
+    st.sampled_from(["f", "f.g", None]),
+    ARGUMENTS,
+) | st.sampled_from([{"role": "function", "name": "f", "content": "x"}, {"role": "function", "name": "f", "content": None}])
+OBJECTS = st.builds(lambda calls: Said(tool_calls=calls), st.lists(CALLS, max_size=2) | st.lists(CALLS, max_size=2).map(tuple)) | st.just(
+    Said(content="x")
+)
 ODD = st.sampled_from(
     [
         None,
@@ -105,10 +166,14 @@ ODD = st.sampled_from(
         {"role": "user"},
         {"role": "assistant", "content": None, "tool_calls": {"a": 1}},
         {"role": "assistant", "content": None, "tool_calls": ["a"]},
-        {"role": "function", "name": "f", "content": "x"},
+        {"role": "assistant", "content": None, "function_call": "f"},
+        {"role": "function", "content": "x"},
+        Attributes(),
+        Broken(),
     ]
 ) | st.builds(lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "tool", "developer"]), CONTENTS)
-HISTORIES = st.lists(ASKS | ANSWERS | SAID, max_size=9) | st.lists(ASKS | ANSWERS | SAID | ODD, max_size=9)
+USUAL = ASKS | ANSWERS | SAID | OLDER | OBJECTS
+HISTORIES = st.lists(USUAL, max_size=9) | st.lists(USUAL | ODD, max_size=9)
 
 
 @given(HISTORIES, st.booleans())
@@ -135,14 +200,57 @@ def test_whatever_comes_in_is_valid_or_refused_and_never_changed(messages: list[
         assert all(mine is theirs for mine, theirs in zip(result, messages, strict=True))
 
 
+def sent_flaws(messages: list[Any]) -> list[str]:
+    """What a provider would refuse of a request, beyond what it would of a history."""
+    found = flaws(messages)
+    for at, message in enumerate(messages):
+        if message.keys() - {"role", "content", "name", "tool_calls", "tool_call_id", "function_call"}:
+            found.append(f"{at}: keys {list(message)}")
+        content = message.get("content")
+        if content is None and not (message.get("tool_calls") or message.get("function_call")):
+            found.append(f"{at}: no content")
+        if content == [] or message.get("tool_calls") == []:
+            found.append(f"{at}: an empty list")
+    return found
+
+
+@given(HISTORIES, st.sampled_from([{}, {"approvals": {}}, {"max_turns": 0}, {"execute_tools": False}]))
+def test_what_is_sent_is_valid_or_nothing_is_sent(messages: list[Any], options: dict[str, Any]) -> None:
+    """K08, P01, M03: and the caller's objects are as they were."""
+    before = copy.deepcopy(messages)
+    model = ScriptedModel(["done"])
+    try:
+        response = Swarm(model).run(Agent(functions=[f]), messages, **options)
+    except HistoryError as error:
+        assert f"messages[{error.index}]" in str(error)
+        assert model.requests == []
+        return
+    finally:
+        assert messages == before
+    for request in model.requests:
+        assert sent_flaws(request["messages"]) == []
+    whole = response.state()["messages"]
+    assert flaws(whole, open_tail=True) == []
+
+
+def f(a: int = 0) -> str:
+    return f"f {a}"
+
+
 @given(HISTORIES)
 def test_no_text_is_lost_by_a_repair_but_that_of_spare_answers(messages: list[Any]) -> None:
     try:
         result = repaired(messages, allow_open_tail=True)
     except HistoryError:
         return
-    kept = [message for message in messages if message["role"] != "tool"]
-    assert [m["content"] for m in result if m["role"] != "tool"] == [m["content"] for m in kept]
+    kept = [message if isinstance(message, dict) else message.model_dump() for message in messages]
+    told = [text_of(message) for message in kept if message["role"] != "tool"]
+    assert [text_of(message) for message in result if message["role"] != "tool"] == [
+        "".join(part.text if isinstance(part, Part) else part.get("text", "") for part in message["content"])
+        if isinstance(message["content"], (list, tuple))
+        else text
+        for message, text in zip((message for message in kept if message["role"] != "tool"), told, strict=True)
+    ]
 
 
 def test_a_sound_history_keeps_every_object() -> None:
@@ -282,7 +390,10 @@ def test_open_calls_of_a_finished_history_are_none() -> None:
         ([{"role": "robot", "content": "Hi"}], 0, "'robot'; it must be one of system, developer, user"),
         ([USER, {"role": "user"}], 1, "no content"),
         ([{"role": "user", "content": 3}], 0, "content of type int"),
-        ([{"role": "user", "content": ["Hi"]}], 0, "content of type list"),
+        ([{"role": "user", "content": ["Hi"]}], 0, r"messages\[0\].content\[0\] is str"),
+        ([{"role": "user", "content": [{"type": "text", "text": "Hi"}, {}]}], 0, r"messages\[0\].content\[1\] has no type"),
+        ([{"role": "function", "content": "Hi"}], 0, "no name"),
+        ([{"role": "assistant", "content": None, "function_call": "f"}], 0, "function_call is str"),
         ([{"role": "assistant", "content": {"a": 1}}], 0, "content of type dict"),
         ([{"role": "assistant", "content": None, "tool_calls": "f"}], 0, "tool_calls is str, not a list"),
         ([{"role": "assistant", "content": None, "tool_calls": ["f"]}], 0, r"tool_calls\[0\] is str"),
@@ -425,3 +536,92 @@ def test_json_text_is_readable_and_never_fails() -> None:
     for _ in range(3_000):
         deep = [deep]
     assert json_text(loop) == json_text(deep) == '"a list that JSON cannot hold"'
+
+
+def work_of(do: Any) -> int:
+    """How many lines of Python run: what something costs, whatever the machine does beside it."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return note
+
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        do()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def conversation(turns: int, id: str | None = None) -> list[Any]:
+    one = [
+        [USER, asks(call(id or f"c{at}")), answer(id or f"c{at}"), {"role": "assistant", "content": "done", "tool_calls": None}]
+        for at in range(turns)
+    ]
+    return [message for turn in one for message in turn]
+
+
+NUMBERS = [str(number) for number in range(5_000)]
+WORK = [
+    ("a sound history", conversation(2_500), 18),
+    ("an orphan at its end", [*conversation(2_500), answer("x")], 20),
+    ("no answers at all", [m for m in conversation(3_333) if m["role"] != "tool"], 70),
+    ("one id in every turn", conversation(2_500, "f"), 70),
+    ("no ids at all", [{k: v for k, v in m.items() if k != "tool_call_id"} for m in conversation(2_500, "")], 70),
+    ("one huge batch, answered without ids", [asks(*[call(f"c{at}") for at in range(5_000)]), *[answer(None)] * 5_000], 70),
+    (
+        "one huge batch, answered backwards",
+        [asks(*[call(str(at)) for at in range(5_000)]), *[answer(str(4_999 - at)) for at in range(5_000)]],
+        50,
+    ),
+    ("one huge batch of one id", [asks(*[call("f") for _ in range(5_000)]), *[answer("f")] * 5_000], 70),
+    ("ten thousand open turns", [asks(call("f")) for _ in range(5_000)] + [answer("f")] * 5_000, 70),
+]
+
+
+@pytest.mark.parametrize(("messages", "budget"), [entry[1:] for entry in WORK], ids=[entry[0] for entry in WORK])
+def test_ten_thousand_messages_cost_little(messages: list[Any], budget: int) -> None:
+    """D37: counted in lines of Python; benchmarks/history_cost.py takes the time. No case costs the square of its length."""
+    assert work_of(lambda: repaired(messages, allow_open_tail=True)) < budget * 10_000
+
+
+def test_a_run_whose_model_repeats_its_ids_costs_no_square() -> None:
+    """D52: a provider that uses the function's name as id in every turn."""
+    used: set[str] = set()
+    numbers: dict[str, int] = {}
+
+    def turns() -> None:
+        for at in range(3_000):
+            unique_ids(asks(call("f")), used, at, numbers)
+
+    assert work_of(turns) < 30 * 3_000
+    response = Swarm(ScriptedModel([*[Turn(calls=[call("f")]) for _ in range(300)], "done"])).run(
+        Agent(functions=[f]), "go", limits=Limits(repeats=None)
+    )
+    assert [made.id for made in response.calls] == ["f", *[f"f_{number}" for number in range(2, 301)]]
+
+
+def test_only_the_part_with_the_flaw_is_made_anew() -> None:
+    messages = [*conversation(3), USER, asks(call("late")), USER, answer("late", "here")]
+    result = repaired(messages, allow_open_tail=False)
+    assert all(mine is theirs for mine, theirs in zip(result[:14], messages[:14], strict=True))
+    assert [message["content"] for message in result[13:]] == [None, "here", "Hi"]
+
+
+def test_an_id_used_in_the_sound_part_is_not_used_again() -> None:
+    """D52"""
+    result = repaired(
+        [*conversation(1, "a"), USER, asks(call("a"), call("a_2")), answer("a_2", "2"), answer("a", "1")], allow_open_tail=False
+    )
+    assert [entry["id"] for entry in result[5]["tool_calls"]] == ["a_2", "a_2_2"]
+    assert [message["content"] for message in result[6:]] == ["1", "2"]
+
+
+def test_the_older_form_of_a_call_keeps_its_text() -> None:
+    older = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1'}}
+    assert repaired([older], allow_open_tail=False)[0] is older
+    made = repaired([{**older, "function_call": {"name": "f.g", "arguments": {"a": 1}}}], allow_open_tail=False)[0]
+    assert made["function_call"] == {"name": "f_g", "arguments": '{"a":1}'}

@@ -19,9 +19,10 @@ from .messages import repaired
 from .models.client import model_for
 from .models.default import default_client
 from .models.profiles import Profile, checked
+from .options import Options
 from .overrides import OverriddenModel
 from .request import ask_model
-from .run import Options, Run, logger
+from .run import Run, logger
 from .state import State, revive
 from .types import Agent
 

@@ -50,7 +50,7 @@ def execute(run: Run, planned: list[Planned]) -> Flow:
                 merge(run, run.held[call.id])
                 continue
             if timed and call is not planned[0]:
-                yield from _look_at_the_clock(run, [call])
+                yield from _skip_if_late(run, [call])
             outcome = yield from attempt(run, call)
             if outcome.variables:
                 merge(run, outcome)
@@ -66,7 +66,7 @@ def _side_by_side(run: Run, planned: list[Planned]) -> Flow:
     for group in _groups(planned):
         todo = [call for call in group if call.id not in run.held]
         if timed and group[0] is not planned[0]:
-            yield from _look_at_the_clock(run, todo)
+            yield from _skip_if_late(run, todo)
         if len(todo) > 1:
             outcomes = yield Together([attempt(run, call) for call in todo], None if parallel is True else int(parallel))
         else:
@@ -86,16 +86,18 @@ def merge(run: Run, outcome: Outcome) -> None:
         outcome.merged = True
 
 
-def _look_at_the_clock(run: Run, group: list[Planned]) -> Flow:
+def _skip_if_late(run: Run, group: list[Planned]) -> Flow:
+    """Look at the clock before a group of calls; none of them is run once the time is up."""
     now: float = yield Now()
     run.limit = run.limit or late(run.scopes, now)
     if run.limit is not None:
         for call in group:
             if call.outcome is None:
-                call.refuse("skipped", f"Error: {NOT_EXECUTED}: {run.limit[1]}")
+                call.refuse("skipped", f"Error: {NOT_EXECUTED}: {run.limit.why}")
 
 
 def _groups(planned: list[Planned]) -> list[list[Planned]]:
+    """The calls that may run at the same time, group by group; one of an exclusive tool runs alone."""
     groups: list[list[Planned]] = [[]]
     for call in planned:
         alone = call.tool is not None and call.tool.exclusive
@@ -133,7 +135,8 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         if outcome.stop:
             run.output, run.over = outcome.value, "stopped"
     if handed is not None and outcomes[handed].agent is not source:
-        switched = take_over(run, planned, outcomes, handed)
+        take_over(run, planned, outcomes, handed)
+        switched = True
     if run.over is None and run.limit is None:
         _look_for_circles(run, planned, outcomes, switched)
     # Told at the end, since who saves the run then must find it as it goes on.
@@ -141,7 +144,7 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         yield from run.tell(MessageAdded(source.name, run.history[-1]))
     if switched and handed is not None and run.options.watched:
         yield from run.tell(HandedOff(source.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
-    return run.over or (reason_of(run.limit[0]) if run.limit is not None else None)
+    return run.over or (reason_of(run.limit.name) if run.limit is not None else None)
 
 
 def _raise_first(outcomes: list[Outcome]) -> None:
@@ -155,8 +158,8 @@ def _raise_first(outcomes: list[Outcome]) -> None:
             errors.clear()
 
 
-def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], position: int) -> bool:
-    """Make the agent that a call hands over to the active one; returns True."""
+def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], position: int) -> None:
+    """Make the agent that the call at this position of its batch hands over to the active one."""
     outcome = outcomes[position]
     assert outcome.agent is not None
     if run.options.logs:
@@ -166,7 +169,6 @@ def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], positio
     run.handoff, run.arrival = outcome.handoff, len(planned) - position + (run.history[-1]["role"] == "user")
     for scope in run.scopes:
         scope.handoffs += 1
-    return True
 
 
 def _look_for_circles(run: Run, planned: list[Planned], outcomes: list[Outcome], switched: bool) -> None:
@@ -181,7 +183,7 @@ def _look_for_circles(run: Run, planned: list[Planned], outcomes: list[Outcome],
         return
     what = f"{', '.join(call.name for call in planned)} called {times} times in a row with the same results, last by {run.calls[-1].agent}"
     if times >= allowed:
-        run.limit = ("loop", what, run.scope)
+        run.limit = Hit("loop", what, run.scope)
     elif times == WARN_AFTER:
         logger.warning("the run may be going in circles: %s; it stops after %s", what, allowed)
 
@@ -197,7 +199,7 @@ def settle(run: Run, partial: Message | None = None, error: Exception | None = N
         error: what ended the run, or None if it was cancelled.
     """
     entries = open_calls(run.history)
-    if partial is not None and partial.get("content") and not entries:  # with open calls it is the text of a run inside one of them
+    if partial is not None and partial.get("content") and not entries:  # with open calls it is the text of a run nested in one of them
         run.history.append({**assistant_message(partial, run.agent.name), "tool_calls": None})
     if error is not None and run.arrival is not None:
         failed = f"Error: handed over to {run.agent.name}, which could not begin: {type(error).__name__}"

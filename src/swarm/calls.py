@@ -65,7 +65,7 @@ class Planned:
     """
 
     __slots__ = ("arguments", "changed", "id", "name", "outcome", "raw", "seconds", "tool")
-    context = None
+    context = None  # as on a CallTool, which `perform` takes too
 
     def __init__(self, id: str, name: str, raw: Any) -> None:
         self.changed = False
@@ -141,8 +141,7 @@ def attempt(run: Run, call: Planned) -> Flow:
     if outcome is None:
         assert call.tool is not None
         run.begun.add(call.id)
-        for scope in run.scopes:
-            scope.tool_calls += 1
+        count(run, 1)
         if run.options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
         try:
@@ -165,7 +164,7 @@ def attempt(run: Run, call: Planned) -> Flow:
             outcome.text = shortened(outcome.text, call.tool.max_chars)
     if outcome.kind == "paused":
         run.begun.discard(call.id)
-        count(run, -1)
+        count(run, -1)  # it is counted when it is run again
         return outcome
     run.finished[call.id] = outcome
     if run.options.logs:
@@ -176,7 +175,7 @@ def attempt(run: Run, call: Planned) -> Flow:
 
 
 def count(run: Run, calls: int) -> None:
-    """Note calls that began, or that only paused."""
+    """Add to the tool calls that were used, in every scope."""
     for scope in run.scopes:
         scope.tool_calls += calls
 
@@ -210,7 +209,7 @@ def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
     assert target is not None
     if run.bounded and (hit := passed("handoffs", run.scopes)) is not None:
         run.limit = hit
-        refusal = Refuse(f"not handed over to {target.name}: {hit[1]}")
+        refusal = Refuse(f"not handed over to {target.name}: {hit.why}")
     elif "handoff" in run.options.hooks:
         refusal = yield from run.through(HandOff(run.agent, target, call.id, RunInfo(run, call.id)))
         if isinstance(refusal, Agent):
@@ -225,6 +224,7 @@ def _may_hand_over(run: Run, call: Planned, outcome: Outcome) -> Flow:
 
 
 def failed(run: Run, error: Exception) -> Outcome:
+    """What a call came to that raised an error: the text that tells the model."""
     options = run.options
     text = _said(error, options.redact)
     if options.logs and not isinstance(error, ToolError):
@@ -249,6 +249,7 @@ def _said(error: Exception, redact: Callable[[Any], Any] | None) -> str:
 
 
 def record(run: Run, call: Planned, outcome: Outcome) -> ToolCall:
+    """A call and what it came to, as events and `Response.calls` have it."""
     error = outcome.text.removeprefix("Error: ") if outcome.kind in ("error", "timed_out", "unknown") else None
     target = outcome.agent.name if outcome.agent is not None and outcome.agent is not run.agent else None
     return ToolCall(call.id, call.name, call.arguments, run.fields["name"], outcome.kind, error, target, outcome.seconds)

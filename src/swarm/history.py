@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from pydantic_core import to_json
 
@@ -165,9 +165,11 @@ def repaired(messages: Sequence[Any], *, allow_open_tail: bool) -> list[Message]
     | arguments that are not text; an illegal function name   | JSON text (null: "{}"); `legal_name`                      |
     | a tool message without content                          | ""                                                        |
     | calls of anyone but an assistant                        | dropped                                                   |
+    | a `function_call`, the older form                       | as it is; its arguments and name as those of a call       |
     | an object with `model_dump()` instead of a dict         | its dict                                                  |
     | calls at the very end, none or some of them answered    | left open if allowed, answers in call order; else refused |
     | no list, no dict, no or unknown role, no usable content | refused                                                   |
+    | a content part without a type; a function without a name | refused                                                  |
 
     Args:
         messages: Chat Completions messages; never changed.
@@ -179,39 +181,47 @@ def repaired(messages: Sequence[Any], *, allow_open_tail: bool) -> list[Message]
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # any caller
         raise HistoryError(f'messages is {type(messages).__name__}, not a list of dicts like {{"role": "user", "content": "..."}}')
     history = list(messages)
-    return history if _is_sound(history, allow_open_tail) else _Repair(history).result(allow_open_tail)
+    sound = _sound(history, allow_open_tail)
+    return history if sound == len(history) else history[:sound] + _Repair(history, sound).result(allow_open_tail)
 
 
-def _is_sound(messages: list[Any], open_tail: bool) -> bool:
-    """Whether nothing needs repair; written for speed, since it looks at every message of every run."""
+def _sound(messages: list[Any], open_tail: bool) -> int:
+    """How many messages need no repair, whatever follows them: all, or those before the batch in which something is wrong.
+
+    Written for speed, since it looks at every message of every run.
+    """
     used: set[str] = set()
     waiting: list[str] = []
-    at = 0
+    at = batch = 0
     if not _ONLY_DICTS(map(type, messages)):
-        return False
-    for message in cast("list[Message]", messages):
+        return 0
+    for index, message in enumerate(cast("list[Message]", messages)):
         role = message.get("role")
         content = message.get("content")
         if type(content) is not str and (role != "assistant" or content is not None) and not _is_parts(content):
-            return False
+            return batch
         if role == "tool":
             if at == len(waiting) or message.get("tool_call_id") != waiting[at] or "tool_calls" in message:
-                return False
+                return batch
             at += 1
             continue
         if at < len(waiting):
-            return False
+            return batch
         if role == "assistant":
             calls = message.get("tool_calls")
             if calls:
                 waiting, at = _sound_ids(calls, used), 0
                 if not waiting:
-                    return False
+                    return batch
             elif calls is not None and calls != []:
-                return False
-        elif (role != "user" and role not in ROLES) or "tool_calls" in message:
-            return False
-    return at == len(waiting) or open_tail
+                return batch
+            if "function_call" in message and _with_function_call(message, index) is not message:
+                return batch
+        elif (role != "user" and role not in ROLES) or "tool_calls" in message or (role == "function" and not _is_named(message)):
+            return batch
+        else:
+            batch = index
+    return len(messages) if at == len(waiting) or open_tail else batch
 
 
 def _sound_ids(calls: Any, used: set[str]) -> list[str]:
@@ -232,69 +242,140 @@ def _sound_ids(calls: Any, used: set[str]) -> list[str]:
 
 
 def _is_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(map(is_dict, cast("list[Any]", content)))
+    return isinstance(content, list) and all(map(_is_part, cast("list[Any]", content)))
+
+
+def _is_part(part: Any) -> TypeGuard[Message]:
+    return is_dict(part) and isinstance(part.get("type"), str)
+
+
+def _is_named(message: Message) -> bool:
+    return isinstance(message.get("name"), str) and message["name"] != ""
 
 
 class _Turn:
-    """An assistant message with calls, and the answers found for them so far."""
+    """An assistant message with calls, and the answers found for them so far; `next` is how many of them came in call order."""
 
-    __slots__ = ("answers", "calls", "index", "message")
+    __slots__ = ("answers", "calls", "index", "message", "next")
 
     def __init__(self, message: Message, index: int) -> None:
         self.message = message
         self.index = index
+        self.next = 0
         self.calls = [_checked_call(call, index, at) for at, call in enumerate(_checked_list(message["tool_calls"], index))]
         self.answers: list[Message | None] = [None] * len(self.calls)
+
+    def is_next(self, id: str, name: Any) -> bool:
+        """Whether an answer of this id, and of this name if it has one, is that of the call whose turn it is."""
+        call = self.calls[self.next] if self.next < len(self.calls) else None
+        return call is not None and call["id"] == id and (not name or call_name(call) == name)
+
+
+_Place: TypeAlias = tuple[_Turn, int]
+"""A call of a turn, by its position."""
+
+
+class _Batch:
+    """Finds the call that an answer belongs to where answers do not simply follow their calls.
+
+    Args:
+        turns: the turns of the batch so far.
+    """
+
+    def __init__(self, turns: list[_Turn]) -> None:
+        self.answered: set[str] = set()
+        self.open: dict[Any, deque[_Place]] = {}  # by (id, name), id, (name,), and all of them by None
+        for turn in turns:
+            self.add(turn)
+
+    def add(self, turn: _Turn) -> None:
+        """Another turn."""
+        for at, call in enumerate(turn.calls):
+            id, name = call["id"], call_name(call)
+            if turn.answers[at] is not None:
+                self.answered.add(id)
+                continue
+            for key in ((id, name), id, (name,), None):
+                self.open.setdefault(key, deque()).append((turn, at))
+
+    def place(self, id: str, name: Any, past: dict[str, list[_Place]]) -> _Place | None:
+        """Where an answer belongs; None if nowhere."""
+        name = legal_name(name) if name else ""
+        found = self._first((id, name), id) if id else self._first((name,), None)
+        if found is not None or (id and id in self.answered):
+            return found
+        return past[id].pop() if past.get(id) else self._first(("", name), "")
+
+    def _first(self, *keys: Any) -> _Place | None:
+        """The first place that has no answer. Those that have are thrown away, so that none is looked at for ever."""
+        for places in filter(None, map(self.open.get, keys)):
+            while places:
+                turn, at = places[0]
+                if turn.answers[at] is None:
+                    return turn, at
+                places.popleft()
+        return None
 
 
 class _Repair:
     """Pairs answers with calls. An answer belongs to the oldest open call of its id in the batch it stands in, else to the latest before.
 
     A batch is what lies between two messages that are neither an assistant's nor a tool's.
+
+    Args:
+        messages: the history.
+        start: where the first batch that may need repair begins.
     """
 
-    def __init__(self, messages: list[Any]) -> None:
+    def __init__(self, messages: list[Any], start: int) -> None:
         self.items: list[Message | _Turn] = []
-        self.batch: dict[str, deque[tuple[_Turn, int]]] = {}
-        self.past: dict[str, list[tuple[_Turn, int]]] = {}
-        self.answered: set[str] = set()
-        for index, raw in enumerate(messages):
-            self._take(_checked(raw, index), index)
+        self.used = used_ids(messages[:start])
+        self.turns: list[_Turn] = []
+        self.batch: _Batch | None = None
+        self.past: dict[str, list[_Place]] = {}
+        for index in range(start, len(messages)):
+            self._take(_checked(messages[index], index), index)
 
     def _take(self, message: Message, index: int) -> None:
         role = message["role"]
         if role == "tool":
-            place = self._place(str(message.get("tool_call_id") or ""), message.get("tool_name") or message.get("name"))
-            if place is not None:
-                turn, at = place
-                turn.answers[at] = message
-                self.answered.add(turn.calls[at]["id"])
-            return
-        if role == "assistant" and message.get("tool_calls"):
+            self._answer(message)
+        elif role == "assistant" and message.get("tool_calls"):
             turn = _Turn(message, index)
+            if self.batch is None and self.turns and self.turns[-1].next < len(self.turns[-1].calls):
+                self.batch = _Batch(self.turns)
+            if self.batch is not None:
+                self.batch.add(turn)
+            self.turns.append(turn)
             self.items.append(turn)
-            for at, call in enumerate(turn.calls):
-                self.batch.setdefault(call["id"], deque()).append((turn, at))
-            return
-        self.items.append(message)
-        if role != "assistant":
-            for id, places in self.batch.items():
-                self.past.setdefault(id, []).extend(places)
-            self.batch, self.answered = {}, set()
+        else:
+            self.items.append(message)
+            if self.turns and role != "assistant":
+                self._end_batch()
 
-    def _place(self, id: str, name: Any) -> tuple[_Turn, int] | None:
-        if self.batch.get(id):
-            return _taken([self.batch[id]], name)
-        if id and id in self.answered:
-            return None
-        if self.past.get(id):
-            return self.past[id].pop()
-        if id:
-            return _taken([self.batch.get("", deque())], name)
-        return _taken(self.batch.values(), name)
+    def _answer(self, message: Message) -> None:
+        id, name = str(message.get("tool_call_id") or ""), message.get("tool_name") or message.get("name")
+        if self.batch is None:
+            turn = self.turns[-1] if self.turns else None
+            if turn is not None and turn.is_next(id, name):
+                turn.answers[turn.next] = message
+                turn.next += 1
+                return
+            self.batch = _Batch(self.turns)
+        place = self.batch.place(id, name, self.past)
+        if place is not None:
+            turn, at = place
+            turn.answers[at] = message
+            self.batch.answered.add(turn.calls[at]["id"])
+
+    def _end_batch(self) -> None:
+        for turn in self.turns if self.batch is not None else self.turns[-1:]:
+            for at in range(turn.next, len(turn.calls)):
+                if turn.answers[at] is None:
+                    self.past.setdefault(turn.calls[at]["id"], []).append((turn, at))
+        self.turns, self.batch = [], None
 
     def result(self, open_tail: bool) -> list[Message]:
-        used: set[str] = set()
         tried: dict[str, int] = {}
         result: list[Message] = []
         for at, item in enumerate(self.items, 1):
@@ -302,22 +383,10 @@ class _Repair:
                 is_tail = at == len(self.items) and None in item.answers
                 if is_tail and not open_tail:
                     raise _open_tail_error(item)
-                result += _closed(item, used, tried, is_tail)
+                result += _closed(item, self.used, tried, is_tail)
             else:
                 result.append(item)
         return result
-
-
-def _taken(waiting: Iterable[deque[tuple[_Turn, int]]], name: Any) -> tuple[_Turn, int] | None:
-    """The first place that waits for an answer of this name, or else the first of all; it waits no longer."""
-    first: deque[tuple[_Turn, int]] | None = None
-    for places in waiting:
-        first = first or places
-        for at, (turn, position) in enumerate(places if name else ()):
-            if call_name(turn.calls[position]) == name:
-                del places[at]
-                return turn, position
-    return first.popleft() if first else None
 
 
 def _closed(turn: _Turn, used: set[str], tried: dict[str, int], is_tail: bool) -> list[Message]:
@@ -345,32 +414,67 @@ def _open_tail_error(turn: _Turn) -> HistoryError:
     )
 
 
-def _as_dict(raw: Any) -> Any:
+def _as_dict(raw: Any, index: int, where: str = "") -> Any:
     """A dict as it is; the dict of an object with `model_dump()`; anything else as it is."""
     if is_dict(raw):
         return raw
     dump: Any = getattr(raw, "model_dump", None)
-    found: Any = dump(exclude_unset=True) if callable(dump) else raw
+    try:
+        found: Any = dump(exclude_unset=True) if callable(dump) else raw
+    except Exception as error:
+        raise HistoryError(f"messages[{index}]{where} is {type(raw).__name__}, whose model_dump() failed: {error!r}", index) from error
     return dict(cast("Mapping[str, Any]", found)) if isinstance(found, Mapping) else raw
 
 
 def _checked(raw: Any, index: int) -> Message:
     """The message as a dict with a known role and usable content."""
-    message = _as_dict(raw)
+    message = _as_dict(raw, index)
     if not is_dict(message):
         raise HistoryError(f'messages[{index}] is {type(raw).__name__}, not a dict like {{"role": "user", "content": "..."}}', index)
     role, content = message.get("role"), message.get("content")
     if not isinstance(role, str) or role not in ROLES:
         what = f"the role {role!r}" if role is None or isinstance(role, str) else f"a role of type {type(role).__name__}"
         raise HistoryError(f"messages[{index}] has {what}; it must be one of {', '.join(ROLES)}", index)
-    if role != "assistant" and "tool_calls" in message:
+    if role == "function" and not _is_named(message):
+        raise HistoryError(f"messages[{index}] (role function) has no name; give it that of the function that it answers for", index)
+    if role == "assistant":
+        message = _with_function_call(message, index)
+    elif "tool_calls" in message:
         message = {key: value for key, value in message.items() if key != "tool_calls"}
-    if isinstance(content, str) or _is_parts(content) or (content is None and role in ("assistant", "function")):
+    if isinstance(content, str) or (content is None and role in ("assistant", "function")):
         return message
     if content is None and role == "tool":
         return {**message, "content": ""}
+    if isinstance(content, (list, tuple)):
+        parts = _checked_parts(list(cast("list[Any]", content)), index)
+        return message if parts == content else {**message, "content": parts}
     what = "no content" if content is None else f"content of type {type(content).__name__}"
     raise HistoryError(f"messages[{index}] (role {role}) has {what}; give it a string or a list of content parts", index)
+
+
+def _checked_parts(parts: list[Any], index: int) -> list[Message]:
+    found: list[Message] = []
+    for at, raw in enumerate(parts):
+        part = _as_dict(raw, index, f".content[{at}]")
+        if not _is_part(part):
+            what = "has no type" if is_dict(part) else f"is {type(raw).__name__}"
+            raise HistoryError(
+                f'messages[{index}].content[{at}] {what}; a content part is a dict like {{"type": "text", "text": "..."}}', index
+            )
+        found.append(part)
+    return found
+
+
+def _with_function_call(message: Message, index: int) -> Message:
+    """An assistant's message whose `function_call`, the older form of a call, can be sent."""
+    older: Any = message.get("function_call")
+    if older is None:
+        return message
+    call = _as_dict(older, index, ".function_call")
+    if not is_dict(call):
+        raise HistoryError(f"messages[{index}].function_call is {type(older).__name__}, not a dict with name and arguments", index)
+    settled = normal_call({"id": "", "type": "function", "function": call})["function"]
+    return message if settled is older else {**message, "function_call": settled}
 
 
 def _checked_list(calls: Any, index: int) -> list[Any]:
@@ -380,7 +484,7 @@ def _checked_list(calls: Any, index: int) -> list[Any]:
 
 
 def _checked_call(raw: Any, index: int, at: int) -> Message:
-    call = _as_dict(raw)
+    call = _as_dict(raw, index, f".tool_calls[{at}]")
     if not is_dict(call):
         raise HistoryError(f"messages[{index}].tool_calls[{at}] is {type(raw).__name__}, not a dict with id, type and function", index)
     return normal_call(call)

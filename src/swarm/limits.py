@@ -6,7 +6,7 @@ counted in all of them, and the outermost is looked at first, so that an inner o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from .run import Run
@@ -38,6 +38,7 @@ class Limits:
     Attributes are the arguments, and `bounded`: whether any amount but `repeats` is limited.
 
     Raises:
+        TypeError: an amount that is no number.
         ValueError: a negative amount, or an unknown `on_limit`.
     """
 
@@ -141,8 +142,13 @@ COUNTED = ("model_calls", "handoffs", "tool_calls", "tokens")
 Scopes: TypeAlias = tuple[Scope, ...]
 """The scopes that a run stands in, outermost first."""
 
-Hit: TypeAlias = tuple[str, str, Scope | None]
-"""A limit that was hit: its name, what was used of what was allowed, and the scope it belongs to."""
+
+class Hit(NamedTuple):
+    """A limit that was hit: its name, what was used of what was allowed, and the scope it belongs to."""
+
+    name: str
+    why: str
+    scope: Scope | None
 
 
 def remaining(scopes: Scopes) -> dict[str, float]:
@@ -171,7 +177,7 @@ def needs_tokens(scopes: Scopes) -> bool:
 
 
 class Circles:
-    """How often one run, without those nested in it, has gone in place."""
+    """How often one run, without those nested in it, has repeated itself, or only handed over."""
 
     __slots__ = ("bounces", "executed", "repeats")
 
@@ -189,14 +195,14 @@ def before(run: Run, now: float) -> str | None:
         now: monotonic time, 0 if no scope limits seconds.
     """
     if (added := len(run.history) - run.new_from) >= run.options.max_turns:
-        run.limit = ("max_turns", f"{added} messages added, {run.options.max_turns} allowed", run.scope)
+        run.limit = Hit("max_turns", f"{added} messages added, {run.options.max_turns} allowed", run.scope)
         return "max_turns"
     if run.signal.after_turn and not run.path:
         return "cancelled"
     if not run.bounded:
         return None
     run.limit = passed("model_calls", run.scopes) or passed("tokens", run.scopes) or late(run.scopes, now)
-    return reason_of(run.limit[0]) if run.limit is not None else None
+    return reason_of(run.limit.name) if run.limit is not None else None
 
 
 def passed(name: str, scopes: Scopes, wanted: int = 1) -> Hit | None:
@@ -205,7 +211,7 @@ def passed(name: str, scopes: Scopes, wanted: int = 1) -> Hit | None:
         allowed, used = getattr(scope.limits, name), getattr(scope, name)
         if allowed is not None and used + wanted > allowed:
             more = f", {wanted} more wanted" if name == "tool_calls" else ""
-            return name, f"{used} of {allowed} {name.replace('_', ' ')} used{more}", scope
+            return Hit(name, f"{used} of {allowed} {name.replace('_', ' ')} used{more}", scope)
     return None
 
 
@@ -216,7 +222,7 @@ def late(scopes: Scopes, now: float) -> Hit | None:
         if allowed is not None:
             scope.seconds = now - (scope.started or 0.0)
             if scope.seconds >= allowed:
-                return "seconds", f"{scope.seconds:.1f} of {allowed} seconds used", scope
+                return Hit("seconds", f"{scope.seconds:.1f} of {allowed} seconds used", scope)
     return None
 
 
@@ -242,20 +248,20 @@ def hit_again(before: tuple[str, str, float], scopes: Scopes, own: Scope | None,
         before: the limit's name, what it said, and the amount that was allowed.
         scopes: what may be used now.
         own: the scope of the run itself, if it has one.
-        repeats: how often it may go in place now.
+        repeats: how often it may repeat itself now.
     """
     name, why, amount = before
     if name == "loop":
-        return (name, why, own) if repeats is not None and repeats <= amount else None
+        return Hit(name, why, own) if repeats is not None and repeats <= amount else None
     for scope in scopes:
         allowed = getattr(scope.limits, name)
         if allowed is not None and allowed <= amount:
-            return name, why, scope
+            return Hit(name, why, scope)
     return None
 
 
 def repeated(circles: Circles, executed: list[Any], only_handoffs: bool) -> int:
-    """Note one executed reply; returns how often the run has now gone in place.
+    """Note one executed reply; returns how often in a row the run has now done the same.
 
     Args:
         circles: updated.

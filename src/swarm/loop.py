@@ -58,7 +58,7 @@ def turns(run: Run) -> Flow:
             yield from run.tell(TurnEnded(message["sender"], run.turn))
         if run.fields["output_type"] is not None:
             reason = yield from outputs.settled(run, message, reason)
-    if run.limit is not None and run.limit[2] is run.scope is not None and reason == limits.reason_of(run.limit[0]):
+    if run.limit is not None and run.limit.scope is run.scope is not None and reason == limits.reason_of(run.limit.name):
         yield from at_limit(run, info)
     if reason == "approval" and run.options.watched:
         yield from run.tell(Paused(run.agent.name, run.pending))
@@ -69,14 +69,14 @@ def pick_up(run: Run) -> Flow:
     """Execute what the history left open, if it did. Returns a reason to stop, or None."""
     if run.over is not None:
         last = run.history[-1]
-        is_text = last["role"] == "assistant" and run.fields["output_type"] is not None
-        return (yield from outputs.settled(run, last, run.over)) if is_text else run.over
+        is_typed = last["role"] == "assistant" and run.fields["output_type"] is not None
+        return (yield from outputs.settled(run, last, run.over)) if is_typed else run.over
     if run.stopped_by is not None:
         run.limit = limits.hit_again(run.stopped_by, run.scopes, run.scope, run.repeats)
     if not open_calls(run.history):
         if run.approvals:
             raise ApprovalError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
-        return limits.reason_of(run.limit[0]) if run.limit is not None else None
+        return limits.reason_of(run.limit.name) if run.limit is not None else None
     if run.options.max_turns == 0:
         return "tool_calls"
     run.offered, _ = yield from offered(table_of(run.agent), run.about)
@@ -114,14 +114,14 @@ def act(run: Run, message: Message) -> Flow:
     if run.finish in ("length", "content_filter"):
         yield from batches.skip(run, planned, batches.CUT_OFF[run.finish])
         again, run.cut_off = run.cut_off, run.finish == "length"
-        run.over = None if run.cut_off and not again else run.finish
+        run.over = None if run.cut_off and not again else run.finish  # the model may try a shorter reply, once
         return run.over
     run.cut_off = False
     run.pending = (yield from undecided(run, planned)) if may_wait(run, planned) else []
     if run.bounded and not run.pending and (hit := batches.too_many(run, planned)) is not None:
         run.limit = hit
-        yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {hit[1]}")
-        return f"limit:{hit[0]}"
+        yield from batches.skip(run, planned, f"Error: {NOT_EXECUTED}: {hit.why}")
+        return limits.reason_of(hit.name)
     if run.pending or (yield from batches.execute(run, planned)):
         return "approval"
     return (yield from batches.conclude(run, planned))

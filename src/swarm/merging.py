@@ -1,4 +1,4 @@
-"""Values that come in pieces: how the next delta's value of a field goes on the last one's.
+"""Values that come in pieces: how a field's value in one delta is joined to what came of it before.
 
 What a provider adds of its own to a message (reasoning, signatures, citations) goes back to it with the next request, so it must come out
 of a stream as it would have come whole.
@@ -12,8 +12,8 @@ from .history import is_dict
 
 # String fields that come in pieces; any other string is whole each time it comes.
 _IN_PIECES = ("content", "data", "input", "refusal", "summary", "text", "transcript")
-# Items of a list that go on in the next delta though they have no number.
-_GO_ON = ("reasoning.summary", "reasoning.text", "text", "thinking")
+# Types of items in a list that the next delta continues, though they have no number.
+_CONTINUED = ("reasoning.summary", "reasoning.text", "text", "thinking")
 
 
 def merged(key: str, old: Any, new: Any) -> Any:
@@ -38,7 +38,7 @@ def merged(key: str, old: Any, new: Any) -> Any:
 
 
 def add(key: str, items: list[Any], item: Any) -> None:
-    """Put an item of a list behind the others, or together with the one that it goes on.
+    """Put an item behind the others of a list, or join it to the one that it continues.
 
     Args:
         key: name of the field that holds the list.
@@ -50,25 +50,24 @@ def add(key: str, items: list[Any], item: Any) -> None:
         items.append(own(item))
         return
     old, thought = items[at], item.get("thinking")
-    if str(item.get("type")).endswith("encrypted"):
-        items[at] = {**old, **own(item)}
-    elif (
+    is_signed_copy = (
         thought is not None and item.get("signature") and thought == old.get("thinking")
-    ):  # LiteLLM signs a thought by saying the whole once more
-        items[at] = {**old, **own(item), "thinking": thought}
+    )  # LiteLLM repeats a thought to sign it
+    if is_signed_copy or str(item.get("type")).endswith("encrypted"):
+        items[at] = {**old, **own(item)}
     else:
         items[at] = merged(key, old, item)
 
 
 def _place(items: list[Any], item: Any) -> int | None:
-    """Where in a list the object is that this one goes on, or None. Different ids are different things, whatever their number."""
+    """The place in a list of the object that this one continues, or None. Different ids are different things, whatever their number."""
     if not items or not is_dict(item):
         return None
     index, kind, id = item.get("index"), item.get("type"), item.get("id")
     if index is None:
         last = items[-1]
-        goes_on = kind in _GO_ON and is_dict(last) and last.get("type") == kind and last.get("index") is None
-        return len(items) - 1 if goes_on and not last.get("signature") else None  # a signature ends a thought
+        continues = kind in _CONTINUED and is_dict(last) and last.get("type") == kind and last.get("index") is None
+        return len(items) - 1 if continues and not last.get("signature") else None  # a signature ends a thought
     for at, other in enumerate(items):
         if (
             is_dict(other)

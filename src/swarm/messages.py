@@ -217,6 +217,7 @@ class WireHistory:
         self._sent: list[Message] = []
         self.count = 0
         self._fits = re.compile(profile.id_pattern).fullmatch if profile.id_pattern is not None else None
+        # What the provider takes in the usual form: text of an assistant, any order of roles, messages that only call.
         self._any_text, self._any_order = not profile.fill, not profile.answer_after_tools
         self._any_call = self._any_text and not _changes_calls(profile)
 

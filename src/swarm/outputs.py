@@ -88,7 +88,8 @@ class Output:
         way = profile.response_format if not beside_tools or profile.response_format == "json_schema_with_tools" else None
         if self.format is not None and way not in (None, "json_object"):
             return self.format, told
-        return {"type": "json_object"} if way == "json_object" else None, f"{told}\n\n{self.wish}" if told else self.wish
+        wanted: Json | None = {"type": "json_object"} if way == "json_object" else None
+        return wanted, f"{told}\n\n{self.wish}" if told else self.wish
 
     def read(self, text: str) -> Any:
         """The value in a text: in the text as a whole, or else in the last JSON in it that fits, in a fence or among other words.
@@ -142,8 +143,9 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
     Raises:
         OutputError: the text does not fit, nor did the one before.
     """
-    at = next(at for at in range(len(run.history) - 1, -1, -1) if run.history[at] is message)
-    asked, calls, output = at > 0 and asked_again(run.history[at - 1]), message.get("tool_calls"), output_of(run.agent)
+    at = next(at for at in range(len(run.history) - 1, -1, -1) if run.history[at] is message)  # answers to its calls may follow it
+    asked = at > 0 and asked_again(run.history[at - 1])
+    calls, output = message.get("tool_calls"), output_of(run.agent)
     if (calls and not asked) or (reason in _CUT and not (output.bare or output.kind is str)):  # half a number is a number
         return reason
     try:

@@ -34,9 +34,9 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     profile, told = route.profile, fields["instructions"]
     if callable(told):
         told = yield from instructions_of(run, agent)
-    kind, typed, wanted = fields["output_type"], None, None
+    kind, output, response_format = fields["output_type"], None, None
     if kind is not None and kind is not str:
-        typed = output_of(agent)
+        output = output_of(agent)
         tools = tools and not (run.history and asked_again(run.history[-1]))
     on_offer: dict[str, Any] = {}
     entries: list[dict[str, Any]] = []
@@ -45,8 +45,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
         if profile.tool_name is not None:
             profile.check_tools(on_offer, agent.name)
-    if typed is not None:
-        wanted, told = typed.request(profile, bool(entries), told)
+    if output is not None:
+        response_format, told = output.request(profile, bool(entries), told)
     if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
         seen: WireHistory = yield from filtered(run, agent, route)
     else:
@@ -54,8 +54,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
     request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told)}
     if fields["model_settings"]:
         request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
-    if wanted is not None:
-        request.setdefault("response_format", wanted)
+    if response_format is not None:
+        request.setdefault("response_format", response_format)
     if entries:
         request["tools"] = entries
         if fields["tool_choice"] is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:

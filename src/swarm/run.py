@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable
 from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
-from .effects import CallModel, Emit, Flow, Hooks, Message, Reply, through
-from .limits import NO_LIMITS, Circles, Hit, Limits, Scope, Scopes, needs_tokens, remaining, smaller
+from .effects import CallModel, Emit, Flow, Message, Reply, through
+from .limits import Circles, Hit, Limits, Scope, Scopes, needs_tokens, remaining, smaller
 from .messages import WireHistory, text_of, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
+from .options import Options
 from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
 
 logger = logging.getLogger("swarm")
@@ -45,75 +45,6 @@ class Signal:
             self._wake = wake = self._wake or Event()
         if not self.cancelled:
             wake.wait(min(seconds, TIMEOUT_MAX))
-
-
-class Options:
-    """What was asked of one call of `run`; shared with nested runs. Attributes are those of `Swarm` and its `run`, and: `watched`, whether
-    anybody reads events; `logs`, whether debug logging is on; `default_model`, in the place of the model of agents that were not given
-    one; `innermost`, which performs an effect behind the last policy; `overrides`, the steps that a subclass of Swarm does its own way.
-    """
-
-    __slots__ = (
-        "client",
-        "default_client",
-        "default_model",
-        "execute_tools",
-        "hooks",
-        "innermost",
-        "limits",
-        "logs",
-        "max_turns",
-        "model_override",
-        "overrides",
-        "parallel_tools",
-        "profile",
-        "raise_errors",
-        "redact",
-        "stream",
-        "timeout",
-        "watched",
-    )
-
-    def __init__(
-        self,
-        *,
-        client: Any,
-        default_client: Callable[[], Any],
-        default_model: str | None,
-        hooks: Hooks,
-        innermost: Callable[[Run, Any], Flow],
-        logs: bool,
-        overrides: dict[str, Any],
-        parallel_tools: bool | int,
-        profile: Profile | str | None,
-        raise_errors: bool,
-        redact: Callable[[Any], Any] | None,
-        execute_tools: bool = True,
-        limits: Limits | None = None,
-        max_turns: float = float("inf"),
-        model_override: str | None = None,
-        stream: bool = False,
-        timeout: float | None = None,
-        watched: bool = False,
-    ) -> None:
-        self.client = client
-        self.default_client = default_client
-        self.default_model = default_model
-        self.hooks = hooks
-        self.innermost = innermost
-        self.logs = logs
-        self.overrides = overrides
-        self.parallel_tools = parallel_tools
-        self.profile = profile
-        self.raise_errors = raise_errors
-        self.redact = redact
-        self.execute_tools = execute_tools
-        self.limits = limits or NO_LIMITS
-        self.max_turns = max_turns
-        self.model_override = model_override
-        self.stream = stream
-        self.timeout = timeout
-        self.watched = watched
 
 
 class Route:
@@ -148,7 +79,7 @@ class Run:
         context: the context variables, live; path: ids of the calls this run is nested in.
 
     What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
-        more than repeats), repeats (how often it may go in place), circles, turn, replied (the last turn whose reply is in the history).
+        more than repeats), repeats (how often it may repeat itself), circles, turn, replied (the last turn whose reply is in the history).
 
     What became of calls:
         calls: every call so far; begun, finished: ids of calls of this batch that started, and what they came to.
@@ -368,26 +299,27 @@ class Run:
         self.providers.add(self.asked)
         usage.calls += 1
         usage.seconds += effect.seconds
-        if sent:
-            inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
-            usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
-            usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
-        elif self.bounded and needs_tokens(self.scopes):
-            inputs, outputs = _estimate(effect.request.get("messages", ())), _estimate([reply.message])
-            usage.estimated = True
-        else:
-            inputs = outputs = 0
-        usage.input_tokens += inputs
-        usage.output_tokens += outputs
-        for scope in self.scopes:
-            scope.model_calls += 1
-            scope.tokens += inputs + outputs
         share = usage.by_agent.get(name)
         if share is None:
             share = usage.by_agent[name] = {"input_tokens": 0, "output_tokens": 0, "calls": 0}
+        share["calls"] += 1
+        for scope in self.scopes:
+            scope.model_calls += 1
+        if sent:
+            usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
+            usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
+            self._count_tokens(share, _number(sent, "prompt_tokens"), _number(sent, "completion_tokens"))
+        elif self.bounded and needs_tokens(self.scopes):
+            usage.estimated = True
+            self._count_tokens(share, _estimate(effect.request.get("messages", ())), _estimate([reply.message]))
+
+    def _count_tokens(self, share: dict[str, int], inputs: int, outputs: int) -> None:
+        self.usage.input_tokens += inputs
+        self.usage.output_tokens += outputs
         share["input_tokens"] += inputs
         share["output_tokens"] += outputs
-        share["calls"] += 1
+        for scope in self.scopes:
+            scope.tokens += inputs + outputs
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""

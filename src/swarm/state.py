@@ -20,7 +20,8 @@ from .types import Agent, ToolCall, Usage
 
 if TYPE_CHECKING:
     from .calls import Outcome
-    from .run import Options, Run
+    from .options import Options
+    from .run import Run
     from .state_form import Saved, SavedOutcome
 
 VERSION = 1
@@ -147,7 +148,7 @@ def _dumped_outcome(held: Outcome, named: Any) -> dict[str, Any]:
 
 
 def _dumped_limit(run: Run) -> dict[str, Any] | None:
-    if run.limit is None or run.limit[0] not in LASTING:
+    if run.limit is None or run.limit.name not in LASTING:
         return None
     name, why, scope = run.limit
     amount = getattr(scope.limits, name) if scope is not None and name != "loop" else run.repeats

@@ -120,7 +120,16 @@ class StreamedCalls:
 
 
 class _Piece:
-    """One entry of a delta's tool_calls, read defensively."""
+    """One entry of a delta's tool_calls, read defensively.
+
+    Attributes:
+        index: the call's number, or None if the entry has none.
+        id, name, text: what it says of each, or ""; `text` is a piece of the arguments.
+        kind: the type of the tool, "function" unless it says another one.
+        has_id, has_type: whether it has such a field, an empty id included.
+        is_null: whether it says nothing of arguments.
+        function: its `function`; extra: the fields that only its provider knows.
+    """
 
     __slots__ = ("extra", "function", "has_id", "has_type", "id", "index", "is_null", "kind", "name", "text")
 
@@ -142,7 +151,15 @@ class _Piece:
 
 
 class _Call:
-    """A tool call while it comes in."""
+    """A tool call while it comes in.
+
+    Attributes:
+        slot: its number in what is handed on, unlike that of any other call.
+        index: the number in its first piece, or None; servers may use one for several calls.
+        id: as it is handed on; given_id: as the server said it; opened_with_id: whether its first piece had one.
+        name: as far as it has come; size: how many characters of its arguments have.
+        is_echo: whether its first piece had nothing but the name of a call that is whole already, which some servers say once more.
+    """
 
     __slots__ = (
         *("_end", "_extra", "_function", "_is_null", "_is_told", "_kind", "_pieces"),

@@ -372,7 +372,7 @@ def tool_of(fn: Any) -> Tool:
 
 def result_text(value: Any) -> str:
     """What the model is told of a function's value: text as it is, JSON in readable UTF-8 for dict, list, pydantic models and
-    dataclasses, bytes as the text they hold or as their number, `str()` for the rest (`None` is "None").
+    dataclasses, bytes as the text they hold, else how many there are, `str()` for the rest (`None` is "None").
 
     Raises:
         Exception: whatever the value's own `__str__` raises.

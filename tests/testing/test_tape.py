@@ -99,6 +99,23 @@ def test_a_client_with_methods_of_its_own_for_asyncio_is_recorded(drive: Drive, 
     assert client.open_streams == 0
 
 
+def test_a_client_that_changes_inherited_methods_is_asked_through_its_own(drive: Drive, path: Path) -> None:
+    class Parent(ScriptedModel):
+        async def acomplete(self, call: CallModel) -> Reply:
+            raise AssertionError("a subclass has another complete")
+
+        async def astream(self, call: CallModel) -> Any:
+            raise AssertionError("a subclass has another stream")
+            yield
+
+    class Child(Parent):
+        complete = ScriptedModel.complete
+        stream = ScriptedModel.stream
+
+    recorded = drive(adder, "2 + 3?", Tape(path, Child(TURNS), record=True))
+    assert drive(adder, "2 + 3?", Tape(path)).messages == recorded.messages
+
+
 def test_a_stream_is_replayed_in_the_chunks_it_came_in(path: Path) -> None:
     list(Swarm(Tape(path, ScriptedModel(["one two three"]), record=True)).stream(Agent(), "go"))
 

@@ -34,6 +34,7 @@ CALL = {"tool": "f", "call": "c1", "arguments": {}, "text": "x"}
         ([HEAD, {**CALL, "text": None}], "line 2: text"),
         ([HEAD, {**CALL, "removed": [1]}], r"line 2: removed.0"),
         ([HEAD, {**CALL, "failed": "maybe"}], "line 2: failed"),
+        ([HEAD, {**CALL, "parts": ["x"]}], r"line 2: parts.0"),
     ],
 )
 def test_a_line_that_is_wrong_is_named(tmp_path: Path, lines: list[dict[str, Any]], said: str) -> None:

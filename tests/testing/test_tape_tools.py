@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Handoff, Response, Result, Swarm, tool
+from swarm import Agent, File, Handoff, Image, Response, Result, Swarm, tool
 from swarm.effects import CallModel, Reply
 from swarm.errors import ToolError
 from swarm.models.scripted import ScriptedModel, Turn, call
@@ -94,6 +94,36 @@ def test_d53_a_call_is_replayed_with_its_result_and_the_variables_after_it(both:
         "context": {"seen": [1]},
         "removed": ["old"],
     }
+
+
+def test_what_a_tool_lets_the_model_see_is_replayed(both: Both) -> None:
+    def look(at: str) -> list[Any]:
+        """Take a picture."""
+        both.ran += 1
+        return [f"a picture of {at}", Image(b"abc")]
+
+    def fetch() -> Result:
+        """Fetch the papers and hand over."""
+        both.ran += 1
+        return Result(value="the papers", agent=other, parts=[File(b"xyz", "application/pdf")])
+
+    recorded, _ = both(Agent(functions=[look, fetch]), [[call("look", {"at": "the sea"}), call("fetch")], "seen"])
+    assert both.ran == 2
+    assert [part["type"] for part in recorded.messages[3]["content"]] == ["text", "image_url", "text", "file"]
+    assert tools_of(both.path)[0]["parts"] == [{"type": "image_url", "image_url": {"url": "data:image/png;base64,YWJj"}}]
+
+
+def test_a_secret_in_what_a_tool_lets_the_model_see_is_hidden(path: Path) -> None:
+    def look() -> Result:
+        """Look."""
+        return Result(value="seen", parts=[{"type": "text", "text": "the key is sk-1234567890"}])
+
+    agent = Agent(functions=[look])
+    tape = Tape(path, ScriptedModel([call("look"), "done"]), record=True)
+    Swarm(tape, policies=[tape]).run(agent, "go")
+    assert "sk-1234567890" not in path.read_text(encoding="utf-8")
+    with Tape(path) as again:
+        assert Swarm(again, policies=[again]).run(agent, "go").messages[2]["content"][1]["text"] == "the key is [redacted]"
 
 
 def test_a_handoff_is_replayed_by_name(both: Both) -> None:

@@ -110,7 +110,7 @@ class AsyncDriver:
                                 raise
                             raise explained from error
                         finally:
-                            explained = None
+                            explained = None  # as at the end
                             await inner.close()
                     else:
                         answer = await self._clock(effect)
@@ -182,6 +182,7 @@ class AsyncDriver:
         return self._ask(effect)
 
     def _meet(self, client: Any) -> None:
+        """Find out how a client is asked. Kept, since nearly all calls of a run go to one."""
         model = model_for(client)
         own = faster(model, "acomplete", "complete")
         self._client, self._ask, self._blocking = client, own or model.complete, own is None and blocks(model, model.complete)

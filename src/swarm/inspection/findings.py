@@ -69,7 +69,7 @@ class Report:
 
     Attributes:
         graph: the agents that can be reached, and how.
-        findings: what is wrong, agent by agent, errors first.
+        findings: what is wrong, rule by rule in the order of `RULES`, errors first.
         unread: what could not be read without a run, one line each.
     """
 

@@ -12,6 +12,7 @@ from ..offers import table_of
 from ..schema import Schema
 from ..signature import Signature
 from ..tools import Tool
+from ..types import Agent
 from .findings import Finding, Subject
 from .graph import Member
 from .source import where
@@ -46,24 +47,26 @@ def same_tool_name(subject: Subject) -> Iterator[Finding]:
             text = f"two tools are called {name}; rename one with @tool(name=...) or Handoff(..., name=...), or leave one out"
             yield Finding("same-tool-name", "error", label, text, name)
         for tool in member.tools:
-            if _numbered(tool):
-                wanted = transfer_name(tool.handoff.agent.name) if tool.handoff else ""
-                text = f"the handoff to {tool.handoff.agent.name} became {tool.name}, since {wanted} is taken" if tool.handoff else ""
-                yield Finding(
-                    "same-tool-name", "error", label, f"{text}; leave one out, or give it a name with Handoff(..., name=...)", tool.name
-                )
+            target = _target_if_numbered(tool)
+            if target is not None:
+                text = f"the handoff to {target.name} became {tool.name}, since {transfer_name(target.name)} is taken"
+                text += "; leave one out, or give it a name with Handoff(..., name=...)"
+                yield Finding("same-tool-name", "error", label, text, tool.name)
 
 
 def _doubled(member: Member) -> list[str]:
     return [name for name, count in Counter(tool.name for tool in member.tools).items() if count > 1]
 
 
-def _numbered(tool: Tool) -> bool:
-    """Whether a handoff's own name was taken. Names without a Latin letter all become the same; there the description tells them apart."""
+def _target_if_numbered(tool: Tool) -> Agent | None:
+    """Whom a handoff leads to whose name was taken, so that it got a number; else None.
+
+    Names without a Latin letter all become the same; there the description tells them apart.
+    """
     handoff = tool.handoff
     if handoff is None or handoff.name is not None or not any(letter.isascii() and letter.isalnum() for letter in handoff.agent.name):
-        return False
-    return tool.name != transfer_name(handoff.agent.name)
+        return None
+    return handoff.agent if tool.name != transfer_name(handoff.agent.name) else None
 
 
 def no_description(subject: Subject) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Iterator
+from string import ascii_lowercase
 
 from ..errors import AgentError
 from ..signature import Signature, name_of
@@ -96,10 +97,8 @@ def unresolved_step(subject: Subject) -> Iterator[Finding]:
                 yield Finding("unresolved-step", "error", label, f"{fault}; number the steps anew")
             names = set[str]().union(*(routine.names for routine in routines))
             for name in references(text):
-                # a branch under a number that is there twice or not at all has been told
-                if name not in names and not (
-                    name.isdigit() and any(other.rstrip("abcdefghijklmnopqrstuvwxyz") == name for other in names)
-                ):
+                has_branches = any(other.rstrip(ascii_lowercase) == name for other in names)  # without their step, which has been told
+                if name not in names and not has_branches:
                     yield Finding("unresolved-step", "error", label, f"the instructions refer to step {name}, which is not there")
 
 

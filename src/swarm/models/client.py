@@ -65,7 +65,10 @@ def _no_client(client: Any) -> str:
 
 
 def faster(model: Any, name: str, *plain: str) -> Any:
-    """A model's method for the driver that could do without it, or None if it has none, or a subclass has one of the plain ones anew."""
+    """The faster variant of a model's plain methods, which a driver can do without.
+
+    None if there is none, or if a subclass overrides a plain method of the class that has it: the override must not be passed by.
+    """
     for kind in type(model).__mro__:
         if name in vars(kind):
             return getattr(model, name)

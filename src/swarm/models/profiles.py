@@ -20,6 +20,13 @@ from ..errors import AgentError, ConfigError
 MADE_ID = "0123abcde"
 """What an id looks like that is put in the place of one a provider would refuse."""
 
+_ALLOWED = {
+    "instruction_role": ("system", "developer", "user"),
+    "empty_content": ("null", "absent", "empty"),
+    "max_tokens": ("max_tokens", "max_completion_tokens", None),
+    "response_format": ("json_schema", "json_schema_with_tools", "json_object", None),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -73,16 +80,10 @@ class Profile:
     response_format: Literal["json_schema", "json_schema_with_tools", "json_object"] | None = None
 
     def __post_init__(self) -> None:
-        if self.instruction_role not in ("system", "developer", "user"):
-            raise ConfigError(f'instruction_role is {self.instruction_role!r}; it must be "system", "developer" or "user"')
-        if self.empty_content not in ("null", "absent", "empty"):
-            raise ConfigError(f'empty_content is {self.empty_content!r}; it must be "null", "absent" or "empty"')
-        if self.max_tokens not in (None, "max_tokens", "max_completion_tokens"):
-            raise ConfigError(f'max_tokens is {self.max_tokens!r}; it must be "max_tokens", "max_completion_tokens" or None')
-        if self.response_format not in (None, "json_schema", "json_schema_with_tools", "json_object"):
-            raise ConfigError(
-                f'response_format is {self.response_format!r}; it must be "json_schema", "json_schema_with_tools", "json_object" or None'
-            )
+        for field, allowed in _ALLOWED.items():
+            value = getattr(self, field)
+            if value not in allowed:
+                raise ConfigError(f"{field} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
         if self.refuse_empty_text and self.empty_content == "empty":
             raise ConfigError('refuse_empty_text and empty_content="empty" contradict each other')
         _check_pattern("id_pattern", self.id_pattern, MADE_ID)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any
 
 from ..drivers.aio import asked, hop
 from ..drivers.common import close_stream, iterator_of
 from ..drivers.sync import opened, settled
 from ..effects import CallModel
-from ..models.client import blocks, model_for
+from ..models.client import blocks, faster, model_for
 
 
 def ask(call: CallModel) -> Any:
@@ -29,14 +29,13 @@ def read(call: CallModel) -> Generator[Any, None, None]:
 
 async def aask(call: CallModel) -> Any:
     """`ask` for asyncio; a client that may block is asked in a worker thread."""
-    return await _awaited(model_for(call.client), "complete", call)
+    return await _awaited(*_method_for_asyncio(model_for(call.client), "complete"), call)
 
 
 async def aread(call: CallModel) -> AsyncGenerator[Any, None]:
     """`read` for asyncio."""
-    model = model_for(call.client)
-    chunks = iterator_of(await _awaited(model, "stream", call), call)
-    is_blocking = getattr(model, "astream", None) is None and blocks(model, model.stream)
+    method, is_blocking = _method_for_asyncio(model_for(call.client), "stream")
+    chunks = iterator_of(await _awaited(method, is_blocking, call), call)
     is_in_worker = False
     try:
         if hasattr(chunks, "__anext__"):
@@ -61,8 +60,13 @@ async def aread(call: CallModel) -> AsyncGenerator[Any, None]:
                 await closing
 
 
-async def _awaited(model: Any, way: str, call: CallModel) -> Any:
-    own = getattr(model, f"a{way}", None)
-    method = own or getattr(model, way)
-    answer = await asked(call, method, own is None and blocks(model, method), None)
+def _method_for_asyncio(model: Any, name: str) -> tuple[Callable[[CallModel], Any], bool]:
+    """The method of that name that the async driver would take, and whether it may block."""
+    own = faster(model, f"a{name}", name)
+    method = own or getattr(model, name)
+    return method, own is None and blocks(model, method)
+
+
+async def _awaited(method: Callable[[CallModel], Any], is_blocking: bool, call: CallModel) -> Any:
+    answer = await asked(call, method, is_blocking, None)
     return await answer if hasattr(answer, "__await__") else answer

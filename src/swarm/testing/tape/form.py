@@ -70,6 +70,7 @@ class _ToolCall(_Form):
     text: str
     next: str = ""
     failed: Literal["error", "timeout"] = "error"
+    parts: list[dict[str, Any]] = []
     variables: dict[str, Any] = {}
     context: dict[str, Any] = {}
     removed: list[str] = []

@@ -78,6 +78,8 @@ def written_value(call: CallTool, value: Any, redaction: Redaction) -> Line:
     """
     outcome = value if isinstance(value, Outcome) else read(value, call.tool)
     line: Line = {"text": redaction.text(outcome.text)}
+    if outcome.parts:
+        line["parts"] = redaction.said(as_json(outcome.parts))
     if outcome.agent is not None:
         line["next"] = outcome.agent.name
     for name, wanted, part in (("variables", bool(outcome.variables), outcome.variables), ("stop", outcome.stop, outcome.value)):
@@ -106,14 +108,14 @@ def value_of(line: Line, call: CallTool) -> Any:
     if "failed" in line:
         raise (ToolTimeout if line["failed"] == "timeout" else ToolError)(line["text"])
     agent = find_agent(line["next"], call.tool, call.agent) if "next" in line else None
-    stops, variables = "stop" in line, line.get("variables")
-    if not stops and not variables:
+    stops, variables, parts = "stop" in line, line.get("variables"), line.get("parts")
+    if not stops and not variables and not parts:
         if agent is None:
             return line["text"]
         if read(agent, call.tool).text == line["text"]:
             return agent
     value = as_json(line["stop"]) if stops else line["text"]
-    return Result(value=value, agent=agent, context_variables=as_json(variables or {}), stop=stops)
+    return Result(value=value, agent=agent, context_variables=as_json(variables or {}), stop=stops, parts=as_json(parts or []))
 
 
 def change(variables: dict[str, Any], line: Line, number: int, changed_by: dict[str, int]) -> None:
