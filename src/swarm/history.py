@@ -267,8 +267,7 @@ class _Turn:
 
     def is_next(self, id: str, name: Any) -> bool:
         """Whether an answer of this id, and of this name if it has one, is that of the call whose turn it is."""
-        call = self.calls[self.next] if self.next < len(self.calls) else None
-        return call is not None and call["id"] == id and (not name or call_name(call) == name)
+        return self.next < len(self.calls) and (call := self.calls[self.next])["id"] == id and (not name or call_name(call) == name)
 
 
 _Place: TypeAlias = tuple[_Turn, int]

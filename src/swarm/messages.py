@@ -34,8 +34,11 @@ _REPLACED = ("function_call", "tool_name")
 _NULL_IF_EMPTY = ("annotations", "refusal")
 _NO_TEXT = "(empty)"
 _NOT_AN_OBJECT = "not_an_object"
-# Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek.
-_FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource"))
+# Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek, Zhipu.
+_FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource", "network_error"))
+# Other words for ends that the API reference has a word for: Mistral's, Zhipu's, and Anthropic's and Gemini's, which gateways pass on.
+_OTHER_WORDS: dict[str, str] = dict.fromkeys(("max_tokens", "model_context_window_exceeded", "model_length"), "length")
+_OTHER_WORDS |= dict.fromkeys(("safety", "sensitive"), "content_filter")
 # What providers write into an error body's type or code where the HTTP status is missing, and the status it stands for.
 _STATUS_OF = {
     "authentication_error": 401,
@@ -145,7 +148,7 @@ def first_choice(raw: Any) -> dict[str, Any] | None:
     """The choice with index 0, or without an index; None if there is none."""
     choices: Any = raw.get("choices") if is_dict(raw) else None
     for choice in cast("list[Any]", choices) if isinstance(choices, list) else ():
-        if is_dict(choice) and not choice.get("index"):
+        if is_dict(choice) and choice.get("index") in (0, None, "", "0"):
             return choice
     return None
 
@@ -160,6 +163,11 @@ def choice_error(choice: Mapping[str, Any]) -> ModelError | None:
         why = f", {native}" if isinstance(native, str) and native != reason else ""
         return ServerError(f"the provider broke the answer off and gave no error (finish_reason: {reason}{why})", body=choice)
     return None
+
+
+def ending(reason: str | None) -> str | None:
+    """Why a model stopped, in the word of the API reference if it has one: a reply that was cut off must not pass for a whole one."""
+    return _OTHER_WORDS.get(reason.lower(), reason) if reason else None
 
 
 def _text(value: Any) -> str | None:

@@ -25,7 +25,6 @@ from .signature import Signature
 from .types import Agent
 
 _VALUE = "value"  # the key of an answer that is no object by itself, since providers take only objects
-_CUT = ("length", "content_filter")
 _ASKED_AGAIN = "Your last answer cannot be used: "
 _OPENING = re.compile(r"[{\[]")
 _BEGINS_JSON = re.compile(r"\{\s*\"|\[\s*[{\[\"\d]")  # and not words in brackets
@@ -135,6 +134,8 @@ def asked_again(message: Message) -> bool:
 def settled(run: Run, message: Message, reason: str | None) -> Flow:
     """Read the final text of a turn into `run.output`. Returns the reason to stop, or None to ask the model once more.
 
+    Of a text that was cut off only an object counts, which shows that it is whole: half a number is a number.
+
     Args:
         run: the run.
         message: the turn's message.
@@ -144,9 +145,8 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
         OutputError: the text does not fit, nor did the one before.
     """
     at = next(at for at in range(len(run.history) - 1, -1, -1) if run.history[at] is message)  # answers to its calls may follow it
-    asked = at > 0 and asked_again(run.history[at - 1])
-    calls, output = message.get("tool_calls"), output_of(run.agent)
-    if (calls and not asked) or (reason in _CUT and not (output.bare or output.kind is str)):  # half a number is a number
+    asked, calls, output = at > 0 and asked_again(run.history[at - 1]), message.get("tool_calls"), output_of(run.agent)
+    if (calls and not asked) or (reason in ("length", "content_filter") and not output.bare and output.kind is not str):
         return reason
     try:
         if calls:
@@ -176,11 +176,11 @@ def values_in(text: str) -> list[Any]:
     decoder = json.JSONDecoder()
     with suppress(ValueError, RecursionError):
         return [decoder.decode(text.strip())]
+    found: list[Any] = []
     fenced: list[Any] = []
     for block in _FENCED.findall(text):
         with suppress(ValueError, RecursionError):
             fenced.append(decoder.decode(block))
-    found: list[Any] = []
     at, tries = 0, 0
     while (opening := _OPENING.search(text, at)) is not None and (tries := tries + 1) < _TRIES:
         try:

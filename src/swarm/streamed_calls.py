@@ -137,7 +137,7 @@ class _Piece:
         function, index, id, kind = entry.get("function"), entry.get("index"), entry.get("id"), entry.get("type")
         self.function: dict[str, Any] = function if is_dict(function) else {}
         if isinstance(index, str | float):
-            index = int(index) if str(index).removesuffix(".0").isdecimal() else None
+            index = int(digits) if len(digits := str(index).removesuffix(".0")) < 10 and digits.isdecimal() else None
         self.index: int | None = index if type(index) is int else None
         self.id = "" if id is None else str(id)
         self.kind = kind if isinstance(kind, str) and kind else "function"
