@@ -90,7 +90,7 @@ def goals(results: Results) -> str:
         cells += [f"{number(best[0], 1e3)} {best[1]}", number(best[0] / ours if ours else None)] if best else [NONE, NONE]
         if set(cells[1:]) != {NONE}:
             rows.append(tuple(cells))
-    head = ("CPU of a run, ms", "urllib3", "swarm", "ratio", "aiohttp", "swarm async", "ratio", "best peer", "of ours")
+    head = ("CPU of a run, ms", "urllib3", "swarm", "ratio", "aiohttp", "swarm async", "ratio", "best peer", "times ours async")
     if not rows:
         return ""
     return f"Goal: at most {GOAL} of the bare transport. In parentheses: quartiles.\n\n{table(head, rows)}"

@@ -60,6 +60,8 @@ def test_the_words_and_the_status_of_a_body(body: Any, status: int | None, kind:
         ("4290", None),
         ("nope", None),
         ("４２９", None),
+        ("abc", None),
+        ("0429", None),
         ("", None),
         ("²²²", None),
     ],
@@ -189,3 +191,12 @@ def test_what_is_sent_where_empty_text_is_refused() -> None:
     """P03"""
     sent = wire([{"role": "assistant", "content": ""}, {"role": "user", "content": ""}], None, Profile(refuse_empty_text=True))
     assert [message["content"] for message in sent] == ["(empty)", "(empty)"]
+
+
+def test_text_in_any_script_is_left_alone() -> None:
+    """T18"""
+    message = assistant_message(
+        {"content": "é 東京", "reasoning_content": "é", "tool_calls": [{"function": {"name": "f", "arguments": '"é"'}}]}, "A"
+    )
+    assert (message["content"], message["reasoning_content"]) == ("é 東京", "é")
+    assert message["tool_calls"][0]["function"]["arguments"] == '"é"'

@@ -163,11 +163,7 @@ class Assembler:
 
     def _take_content(self, content: Any, shown: Message) -> None:
         self._came = True
-        parts = as_parts(
-            cast("list[Any]", content)
-            if isinstance(content, list)
-            else [content if is_dict(content) else {"type": "text", "text": content}]
-        )
+        parts = as_parts(content)
         text = text_of({"content": parts})
         if text:
             shown["content"] = text

@@ -16,7 +16,8 @@ from .effects import CallModel, Flow, Message, Now, Reply, StartRun
 from .errors import Cancelled, LimitExceeded, attach
 from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
 from .history import NOT_EXECUTED, open_calls, unique_ids
-from .messages import assistant_message, ending
+from .messages import assistant_message
+from .models.profiles import ending
 from .offers import offered, table_of
 from .request import answered, request_for
 from .run import Run, RunInfo

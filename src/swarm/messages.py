@@ -36,9 +36,6 @@ _NO_TEXT = "(empty)"
 _NOT_AN_OBJECT = "not_an_object"
 # Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek, Zhipu.
 _FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource", "network_error"))
-# Other words for ends that the API reference has a word for: Mistral's, Zhipu's, and Anthropic's and Gemini's, which gateways pass on.
-_OTHER_WORDS: dict[str, str] = dict.fromkeys(("max_tokens", "model_context_window_exceeded", "model_length"), "length")
-_OTHER_WORDS |= dict.fromkeys(("safety", "sensitive"), "content_filter")
 # What providers write into an error body's type or code where the HTTP status is missing, and the status it stands for.
 _STATUS_OF = {
     "authentication_error": 401,
@@ -64,9 +61,11 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "".join(part["text"] for part in parts if is_dict(part) and isinstance(part.get("text"), str))
 
 
-def as_parts(content: list[Any]) -> list[Any]:
-    """A reply's content in parts, with those that are plain strings as text parts."""
-    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+def as_parts(content: Any) -> list[Any]:
+    """A reply's content in parts, each with a type; what has none is text."""
+    parts = cast("list[Any]", content) if isinstance(content, list) else [content]
+    typed = ({"type": "text", **part} if is_dict(part) else {"type": "text", "text": part} for part in parts)
+    return [part if isinstance(part["type"], str) else {**part, "type": "text"} for part in typed]
 
 
 # From a provider
@@ -90,7 +89,7 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
     if not content:
         content = None if calls or raw.get("refusal") else ""
     elif isinstance(content, list):
-        content = as_parts(cast("list[Any]", content))
+        content = as_parts(content)
     elif isinstance(content, str) and not content.isascii():
         content = _whole(content)
     message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls}
@@ -163,11 +162,6 @@ def choice_error(choice: Mapping[str, Any]) -> ModelError | None:
         why = f", {native}" if isinstance(native, str) and native != reason else ""
         return ServerError(f"the provider broke the answer off and gave no error (finish_reason: {reason}{why})", body=choice)
     return None
-
-
-def ending(reason: str | None) -> str | None:
-    """Why a model stopped, in the word of the API reference if it has one: a reply that was cut off must not pass for a whole one."""
-    return _OTHER_WORDS.get(reason.lower(), reason) if reason else None
 
 
 def _text(value: Any) -> str | None:

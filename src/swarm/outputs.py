@@ -176,8 +176,7 @@ def values_in(text: str) -> list[Any]:
     decoder = json.JSONDecoder()
     with suppress(ValueError, RecursionError):
         return [decoder.decode(text.strip())]
-    found: list[Any] = []
-    fenced: list[Any] = []
+    found, fenced = list[Any](), list[Any]()
     for block in _FENCED.findall(text):
         with suppress(ValueError, RecursionError):
             fenced.append(decoder.decode(block))
@@ -195,7 +194,7 @@ def _end_of_broken(text: str, start: int) -> int:
     """Where broken JSON ends: behind the bracket that closes its first, or, if none does, at the end of the text."""
     depth = 0
     for token in _BRACKET_OR_STRING.finditer(text, start):
-        depth += 1 if token[0] in "{[" else -1 if token[0] in "}]" else 0
+        depth += (token[0] in "{[") - (token[0] in "}]")
         if depth == 0:
             return token.end()
     return len(text)

@@ -74,6 +74,11 @@ def test_as_text() -> None:
     )
 
 
+def test_an_agent_that_is_called_like_the_mark_for_nobody_knows_whom() -> None:
+    text = as_text(Drawing(read_graph(Agent(name="Triage", functions=[route], handoffs=[Agent(name="?")]))))
+    assert text.splitlines()[:3] == ["Triage (start)", "  -> ?  route (only a run knows to whom)", "  -> ?  transfer_to_agent"]
+
+
 def test_as_text_with_names_of_any_kind() -> None:
     lines = as_text(of_names()).splitlines()
     assert len(lines) == 2 * len(NAMES) - 1

@@ -21,7 +21,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print the findings as one JS
 
 
 def check(targets: Targets, ignore: Ignore = None, as_json: Json = False, debug: Debug = False) -> None:
-    """Look for mistakes in agents, their handoffs, tools and instructions. Nothing is run, and no model is asked.
+    """Look for mistakes in agents, their handoffs, tools and instructions. Their module is imported; none of their
+    functions is called, no model is asked.
 
     \b
     Examples:

@@ -37,7 +37,8 @@ def graph(
     tools: Annotated[bool, typer.Option("--tools", help="Show each agent's other tools too.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Draw who can hand over to whom. Nothing is run: handoffs are read from the agents and their functions.
+    """Draw who can hand over to whom. The module is imported, and handoffs are read from its agents and their functions;
+    none of these is called.
 
     \b
     Examples:

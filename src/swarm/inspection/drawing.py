@@ -79,6 +79,11 @@ class Drawing:
                 link.conditional = link.conditional and edge.conditional
         self.links = list(links.values())
 
+    @property
+    def unknown(self) -> set[str]:
+        """The ids of the nodes that stand for an agent that only a run knows."""
+        return {node.id for node in self.nodes if node.unknown}
+
     def _unknown(self) -> str:
         self.nodes.append(Node(f"u{len(self.nodes)}", "?", unknown=True))
         return self.nodes[-1].id
@@ -103,7 +108,7 @@ def width(text: str) -> int:
 def as_text(drawing: Drawing) -> str:
     """For a terminal: each agent once, and under it the ways from it. `->` hands over, `<>` asks and gets an answer, `*` is a tool."""
     labels = {node.id: node.label for node in drawing.nodes}
-    column = max((width(labels[link.target]) for link in drawing.links), default=0)
+    column, unknown = max((width(labels[link.target]) for link in drawing.links), default=0), drawing.unknown
     lines: list[str] = []
     for node in drawing.nodes:
         if node.unknown:
@@ -112,7 +117,7 @@ def as_text(drawing: Drawing) -> str:
         for link in (link for link in drawing.links if link.source == node.id):
             target = labels[link.target]
             sign = "->" if link.kind == "hands over" else "<>"
-            note = " (only a run knows to whom)" if target == "?" else ""
+            note = " (only a run knows to whom)" if link.target in unknown else ""
             lines.append(f"  {sign} {target}{' ' * (column - width(target))}  {link.label}{note}")
         lines += [f"   * {tool}" for tool in node.tools]
     return "\n".join(lines) + "\n"
@@ -120,32 +125,29 @@ def as_text(drawing: Drawing) -> str:
 
 def as_mermaid(drawing: Drawing) -> str:
     """A Mermaid flowchart (https://mermaid.js.org/syntax/flowchart.html): quoted labels, special characters as entity codes."""
-    lines = ["flowchart LR"]
+    lines, unknown = ["flowchart LR"], drawing.unknown
     for node in drawing.nodes:
         label = "<br/>".join(_entities(part) for part in (node.label, *node.tools))
         begin, end = ('(["', '"])') if node.start else ('(("', '"))') if node.unknown else ('["', '"]')
         lines.append(f"    {node.id}{begin}{label}{end}")
     for link in drawing.links:
-        arrow = "-.->" if link.kind == "asks" or link.target not in _agents(drawing) else "-->"
+        arrow = "-.->" if link.kind == "asks" or link.target in unknown else "-->"
         lines.append(f'    {link.source} {arrow}|"{_entities(link.label)}"| {link.target}')
     return "\n".join(lines) + "\n"
 
 
 def as_dot(drawing: Drawing) -> str:
     """A Graphviz digraph (https://graphviz.org/doc/info/lang.html): quoted labels, in which `"` and backslashes are escaped."""
+    unknown = drawing.unknown
     lines = ["digraph swarm {", "    rankdir=LR;", '    node [shape=box, style=rounded, fontname="sans-serif"];']
     for node in drawing.nodes:
         label = "\\n".join(_quotable(part) for part in (node.label, *node.tools))
         more = ", penwidth=2" if node.start else ", shape=circle, style=dashed" if node.unknown else ""
         lines.append(f'    {node.id} [label="{label}"{more}];')
     for link in drawing.links:
-        more = ", style=dashed" if link.kind == "asks" or link.target not in _agents(drawing) else ""
+        more = ", style=dashed" if link.kind == "asks" or link.target in unknown else ""
         lines.append(f'    {link.source} -> {link.target} [label="{_quotable(link.label)}"{more}];')
     return "\n".join([*lines, "}"]) + "\n"
-
-
-def _agents(drawing: Drawing) -> set[str]:
-    return {node.id for node in drawing.nodes if not node.unknown}
 
 
 def _entities(text: str) -> str:

@@ -25,7 +25,7 @@ def as_svg(drawing: Drawing) -> str:
     pairs = _pairs(drawing)
     lines = [(places[pair[0].source], places[pair[0].target]) for pair in pairs]
     layout = Layout([_size(node) for node in drawing.nodes], lines, [places[node.id] for node in drawing.nodes if node.start])
-    unknown = {node.id for node in drawing.nodes if node.unknown}
+    unknown = drawing.unknown
     size = f"{layout.width:g} {layout.height:g}"
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{layout.width:g}" height="{layout.height:g}" role="img">',
