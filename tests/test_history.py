@@ -584,7 +584,7 @@ WORK = [
 
 @pytest.mark.parametrize(("messages", "budget"), [entry[1:] for entry in WORK], ids=[entry[0] for entry in WORK])
 def test_ten_thousand_messages_cost_little(messages: list[Any], budget: int) -> None:
-    """D37: counted in lines of Python; benchmarks/history_cost.py takes the time. No case costs the square of its length."""
+    """Counted in lines of Python; benchmarks/history_cost.py takes the time. No case costs the square of its length."""
     assert work_of(lambda: repaired(messages, allow_open_tail=True)) < budget * 10_000
 
 

@@ -184,7 +184,9 @@ def test_usage_without_counts(drive: Drive) -> None:
 
 def test_a_script_that_is_used_up_says_so(drive: Drive) -> None:
     """U04"""
-    with pytest.raises(SwarmError, match="the script has 1 turns and was asked for one more"):
+    with pytest.raises(TypeError, match=r"a script is a list of turns: \['Hello'\]"):
+        ScriptedModel("Hello")
+    with pytest.raises(SwarmError, match="the script has 1 turn and was asked for one more"):
         drive(Agent(functions=[search]), HI, [call("search")])
 
 

@@ -28,6 +28,8 @@ triage.handoffs.append(sales)
 agents = [triage, sales]
 by_name = {"triage": triage, "sales": sales}
 number = 1
+nothing = []
+mixed = [triage, 1]
 
 def make():
     return triage
@@ -134,7 +136,9 @@ def test_a_target_may_be_several_agents_or_a_function_that_makes_them(clean: Com
         ("clean:nobody", 2, "'clean' has no 'nobody'. Agents in it: triage, sales"),
         ("clean", 2, "does not say which agent"),
         ("clean:number", 2, "clean:number is of type int, not an Agent. Agents in it: triage, sales"),
-        ("clean:make_nothing", 2, "clean:make_nothing is a function that returns no agent, not an Agent"),
+        ("clean:nothing", 2, "clean:nothing is an empty list. Agents in it: triage, sales"),
+        ("clean:mixed", 2, "clean:mixed is a list that holds something else than agents. Agents in it"),
+        ("clean:make_nothing", 2, "clean:make_nothing is a function that returns no agent. Agents in it"),
         ("clean:fails", 1, "clean:fails() failed: KeyError: 'nothing'"),
         ("clean:ends", 1, "clean:ends() failed: SystemExit: 0"),
         ("clean:needs", 2, "clean:needs is a function that needs config; name an agent, or a function without parameters"),

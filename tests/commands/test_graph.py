@@ -29,7 +29,8 @@ def test_the_formats(shop: Commands, format: str, begins: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "begins"), [("a.svg", "<svg"), ("a.DOT", "digraph"), ("a.gv", "digraph"), ("a.mmd", "flowchart"), ("a.txt", "Triage")]
+    ("file", "begins"),
+    [("a.svg", "<svg"), ("a.DOT", "digraph"), ("a.gv", "digraph"), ("a.mmd", "flowchart"), ("a.txt", "Triage"), ("a", "Triage")],
 )
 def test_the_name_of_a_file_says_the_format(shop: Commands, file: str, begins: str) -> None:
     result = shop("graph", "shop:triage", "-o", file)
@@ -62,3 +63,12 @@ def test_what_cannot_be_drawn_is_told(shop: Commands) -> None:
     result = shop("graph", "shop:triage", "-o", "no/such/folder/a.svg")
     assert result.exit_code == 1 and "No such file or directory" in result.stderr
     assert shop("graph", "shop:triage", "--format", "png").exit_code == 2
+
+
+def test_a_name_that_says_no_format_is_refused(shop: Commands) -> None:
+    """A text in a file called .png would be taken for a picture."""
+    result = shop("graph", "shop:triage", "-o", "a.png")
+    assert result.exit_code == 2 and not (shop.folder / "a.png").exists()
+    told = "Error: .png says no format that there is; end the file's name in .dot, .gv, .mermaid, .mmd, .svg, .txt, or give --format\n"
+    assert result.stderr == told
+    assert shop("graph", "shop:triage", "-o", "a.png", "--format", "text").exit_code == 0

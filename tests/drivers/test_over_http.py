@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from typing import Any
 
 import pytest
 
 from swarm import Agent, AsyncSwarm, ChatClient, Response, Swarm
-from swarm.errors import StreamBroken
-from tests.loopback import CUT, Loopback, chunk, completion, json_answer, sse, text_chunks, tool_call
+from swarm.drivers.threads import POOL
+from swarm.errors import ModelTimeout, StreamBroken
+from swarm.events import ToolStarted
+from tests.look import is_valid
+from tests.loopback import CUT, HANG, WAIT, Answer, Loopback, Request, chunk, completion, json_answer, sse, text_chunks, tool_call
+from tests.modes import Drive
 
 CALL = {"index": 0, **tool_call("ping", {"n": 1})}
 CALLING = [chunk({"role": "assistant", "content": None, "tool_calls": [CALL]}), chunk({}, "tool_calls")]
@@ -130,3 +135,105 @@ def test_a_hundred_hard_cancels_over_http_leave_no_connection() -> None:
         provider.wait_until(lambda: provider.open_connections <= 1)
         client.close()
         provider.wait_until(lambda: provider.open_connections == 0)
+
+
+def busy_workers() -> int:
+    """Worker threads of the library that have something to do."""
+    return sum(thread.name == "swarm-worker" for thread in threading.enumerate()) - POOL._idle
+
+
+HALF = [chunk({"role": "assistant", "content": ""}), chunk({"content": "one "})]
+
+
+@pytest.mark.parametrize("way", ["aclose", "break", "cancel", "task", "whole"])
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_hundred_hard_cancels_leave_no_connection_no_task_and_no_busy_thread(way: str, parallel: bool) -> None:
+    """X03, D48, D49: in the middle of a reply, of an answer that never comes, or of two agents that are asked side by side."""
+    inner = Agent(name="Inner", instructions="inner")
+    outer = Agent(name="Outer", functions=[inner.as_tool()])
+    ask = {"id": "", "type": "function", "function": {"name": "inner", "arguments": '{"input": "q"}'}}
+    both = [chunk({"role": "assistant", "content": None, "tool_calls": [{**ask, "index": 0, "id": "a"}, {**ask, "index": 1, "id": "b"}]})]
+
+    def script(request: Request) -> Answer:
+        is_inner = request.json["messages"][0]["content"] == "inner"
+        if not parallel or is_inner:
+            return sse(*HALF, WAIT) if request.json.get("stream") else HANG
+        if request.json.get("stream"):
+            return sse(*both, chunk({}, "tool_calls"))
+        return json_answer(completion(None, [{**ask, "id": "a"}, {**ask, "id": "b"}]))
+
+    async def one(swarm: AsyncSwarm, provider: Loopback, expected: int) -> Response | None:
+        if way in ("task", "whole"):
+            stream: Any = None
+            run: Any = swarm.run(outer, "go") if way == "whole" else drained(stream := swarm.stream(outer, "go"))
+            task = asyncio.create_task(run)
+            while len(provider.requests) < expected:
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            return stream.response if stream is not None else caught.value.response  # type: ignore[attr-defined]
+        stream = swarm.stream(outer, "go")
+        async with stream:
+            async for _ in stream:
+                if len(provider.requests) >= expected:
+                    if way == "aclose":
+                        await stream.aclose()
+                    elif way == "cancel":
+                        stream.cancel()
+                    else:
+                        break
+        return stream.response
+
+    async def main(provider: Loopback) -> None:
+        async with ChatClient(provider.url) as client:
+            swarm = AsyncSwarm(client, parallel_tools=parallel)
+            for number in range(20 if parallel else 100):
+                before = len(provider.requests)
+                response = await one(swarm, provider, before + (3 if parallel else 1))
+                assert response is not None and response.stop_reason == "cancelled", number
+                assert is_valid(response.messages)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+            await asyncio.to_thread(provider.wait_until, lambda: provider.open_connections <= int(parallel))  # one is kept for the next
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    with Loopback(script) as provider:
+        asyncio.run(main(provider))
+        provider.wait_until(lambda: provider.open_connections == 0)
+        assert busy_workers() == 0
+
+
+async def drained(stream: Any) -> None:
+    async for _ in stream:
+        pass
+
+
+def test_a_graceful_cancel_of_an_async_stream_completes_its_turn() -> None:
+    """X03: the tool that runs is answered, nothing more is asked, and the connection is kept for the next run."""
+
+    async def main(provider: Loopback) -> Response:
+        async with ChatClient(provider.url) as client:
+            stream = AsyncSwarm(client).stream(AGENT, "go")
+            async for event in stream:
+                if isinstance(event, ToolStarted):
+                    stream.cancel(after_turn=True)
+            assert provider.open_connections == 1
+            assert stream.response is not None
+            return stream.response
+
+    with server() as provider:
+        response = asyncio.run(main(provider))
+        assert [message["content"] for message in response.messages] == [None, "pong 1"]
+        assert (response.stop_reason, len(provider.requests)) == ("cancelled", 1)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "sync-stream", "async-stream"])
+def test_an_agents_model_calls_may_have_a_time_limit(mode: str) -> None:
+    """X06: `model_settings` reaches our client as it reaches any other; what was done before is kept."""
+    slow = Agent(functions=[ping], model_settings={"timeout": 0.15})
+    first = sse(*CALLING) if mode.endswith("stream") else json_answer(completion(None, [tool_call("ping", {"n": 1})]))
+    with Loopback(first, HANG) as provider, ChatClient(provider.url) as client, pytest.raises(ModelTimeout) as caught:
+        Drive(mode)(slow, "go", client)
+    assert caught.value.response is not None
+    assert [message["content"] for message in caught.value.response.messages] == [None, "pong 1"]
+    assert "timeout" not in provider.requests[0].json

@@ -103,6 +103,20 @@ def by_comprehension(name: str) -> Agent:
     return {agent.name: agent for agent in LISTED}[name]
 
 
+def by_growing(name: str) -> Agent:
+    found: dict[str, Agent] = {}
+    for agent in LISTED:
+        found[agent.name] = agent
+    return found.get(name) or found[name]
+
+
+def by_collecting(name: str) -> Agent:
+    found = [sales]
+    if name:
+        found.append(refunds)
+    return found[-1]
+
+
 def helped() -> Result:
     return adopted(sales)
 
@@ -244,6 +258,8 @@ KINDS: dict[str, tuple[Any, list[str | None]]] = {
     "the next one that fits": (by_next, ["Sales", "Refunds"]),
     "of a dict written out": (by_display, ["Sales", "Refunds"]),
     "of a comprehension": (by_comprehension, ["Sales", "Refunds"]),
+    "of a dict that is filled": (by_growing, ["Sales", "Refunds"]),
+    "of a list that grows": (by_collecting, ["Sales", "Refunds"]),
     "through a helper": (helped, ["Sales"]),
     "an attribute": (by_attribute, ["Sales"]),
     "a default": (by_default, ["Refunds"]),
@@ -438,6 +454,19 @@ def test_functions_that_call_each_other_without_end_are_read_in_bounds() -> None
     assert targets(namespace["f0"]) == []
 
 
+def by_appending(context_variables: dict[str, Any]) -> str:
+    lines = ["1. Ask."]
+    if context_variables["vip"]:
+        lines.append("4. Call help_them.")
+    return "; ".join(lines)
+
+
+def by_extending(context_variables: dict[str, Any]) -> str:
+    lines = ["1. Ask."]
+    lines.extend(["4. Call help_them."])
+    return "\n".join(lines)
+
+
 def test_instructions_are_read_like_functions() -> None:
     """Text with holes where only a run knows."""
     policy = "1. Ask.\n2. Call help_them."
@@ -457,5 +486,8 @@ def test_instructions_are_read_like_functions() -> None:
     assert (said.texts, said.dynamic) == ([f"Be very kind. {policy}", f"Be kind.\n{HOLE}"], "partly read")
     said = Instructions(Agent(instructions=lambda: boom()), graph.reader)
     assert (said.texts, said.dynamic) == ([], "not read")
+    for grown in (by_appending, by_extending):
+        said = Instructions(Agent(instructions=grown), graph.reader)
+        assert (said.texts, said.dynamic) == ([f"1. Ask.\n{HOLE}\n4. Call help_them."], "partly read")
     said = Instructions(Agent(instructions=lambda: "Fixed."), graph.reader)
     assert (said.texts, said.dynamic) == (["Fixed."], None)

@@ -250,6 +250,9 @@ def fine(instructions: str, *functions: Any, name: str = "Sales") -> list[str]:
         "Keep snake_case out of your answers; some_field is fine.",
         'Answer as {"order_id": "..."}. The tables are order_items(id, user_id) and users(id).',
         "Call refund_order, or `refund_order`, or the 'refund_order' function.",
+        "You write Python. Wrap code in main(), and use print() to show results; never `exit()`.",
+        "Answer with code:\n```python\n1. look()\ncall make_order()\n```\nBe brief.",
+        "Greet the customer(s) and explain f() and g(x).",
     ],
 )
 def test_what_is_no_tool_that_is_missing(instructions: str) -> None:
@@ -265,6 +268,9 @@ def test_what_is_no_tool_that_is_missing(instructions: str) -> None:
         ("The send_mail tool tells them.", "send_mail"),
         ("Tell them with notify().", "notify"),
         ("Call the 'notify' function.", "notify"),
+        ("1. Ask.\n2. notify()", "notify"),
+        ("Ask, then send_mail(), or so.", "send_mail"),
+        ("```\ncode\n```\nCall `notify()`.", "notify"),
         ("Call refund_order, and then send_mail.", "send_mail"),
         ("Calling refund_order or send_mail is fine.", "send_mail"),
     ],
@@ -279,6 +285,15 @@ def test_a_tool_spoken_of_in_words_is_mentioned() -> None:
     assert fine(text, refund_order, look_up_catalogue) == []
     assert fine("1. Look.\n2. Call refund_order.", refund_order, look_up_catalogue) != []
     assert fine("Sell. Call refund_order when asked.", refund_order, look_up_catalogue) == []  # no steps
+
+
+def test_the_way_back_needs_no_step() -> None:
+    """The rule of ways back asks for it; it is for what no step foresees."""
+    shop = Shop()
+    shop.refunds.instructions = "1. Ask for the order.\n2. Call refund_order."
+    assert shop.checked().findings == []
+    shop.refunds.handoffs.append(Agent(name="Lawyer", instructions="You know the law.", handoffs=[shop.triage]))
+    assert [finding.tool for finding in shop.checked().findings] == ["transfer_to_lawyer"]
 
 
 def test_agents_that_talk_are_a_way_out_of_a_circle() -> None:

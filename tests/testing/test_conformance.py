@@ -6,6 +6,7 @@ import functools
 import itertools
 import unittest
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from swarm import Agent, ChatClient, OfflineModel, Refuse, Response, Swarm
 from swarm.calls import Outcome
 from swarm.effects import Call, CallModel, CallTool, Emit, Flow, HandOff, Now, Reply, Sleep, StartRun
-from swarm.errors import Cancelled, ServerError, TransientError
+from swarm.errors import Cancelled, ServerError, SwarmError, TransientError
 from swarm.events import Done, PolicyActed
 from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.testing import Tape
@@ -676,6 +677,29 @@ def test_each_rule_fails_for_what_breaks_it(suite: Any, rule: str, make: Any, te
     with pytest.raises(AssertionError) as caught:
         getattr(tested, rule)()
     assert text in str(caught.value)
+
+
+class Answers:
+    """Answers with anything."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def complete(self, call: CallModel) -> Any:
+        return self.answer
+
+    def stream(self, call: CallModel) -> Any:
+        return iter([self.answer])
+
+
+@pytest.mark.parametrize("answer", [{"role": "assistant", "content": "hi"}, "hi", None, {"choices": "hi"}, Reply({"content": 7})], ids=repr)
+@pytest.mark.parametrize("suite", [ModelConformance, ToolCallConformance])
+def test_no_rule_trips_over_what_is_no_answer(suite: Any, answer: Any) -> None:
+    """It says what is wrong, itself or by the error that a run would raise."""
+    tested = type("Tested", (suite,), {"make": lambda self: Answers(answer)})()
+    for rule in SUITES[suite]:
+        with suppress(AssertionError, SwarmError):
+            getattr(tested, rule)()
 
 
 @pytest.mark.parametrize("suite", SUITES)

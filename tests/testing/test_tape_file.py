@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarm import Agent, Swarm
+from swarm import Agent, Response, Swarm
 from swarm.errors import RequestError
 from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.testing import Tape, TapeError
@@ -183,14 +183,17 @@ def test_a_missing_tape_says_how_to_record_it(drive: Drive, path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "its first line says 'an empty file'"),
+        ("", "no tape of version 1: it is empty"),
         ('{"tape": 2}', "no tape of version 1: its first line says 2"),
-        ('{"request": {}}', "its first line says None"),
+        ('{"request": {}}', 'its first line is not {"tape": 1}'),
         ("no json", "line 1: it is no JSON"),
         ('{"tape": 1}\n[1]', "line 2: it is no JSON object"),
         ('{"tape": 1}\n{"request": {"messages": []}}', "line 2: it is no answer and no tool call"),
         ('{"tape": 1}\n{"tool": "a"}', "line 2: it is no answer and no tool call"),
-        ('{"tape": 1}\n{"like": 7, "more": [], "chunks": []}', "line 2: it is no answer and no tool call"),
+        *(
+            (f'{{"tape": 1}}\n{{"like": {like}, "more": [], "chunks": []}}', 'line 2: "like" must be the number of an earlier answer')
+            for like in ("7", "2", "1", "0", "-1", '"1"', "true")
+        ),
     ],
 )
 def test_a_file_that_is_no_tape_is_refused(text: str, why: str, path: Path) -> None:
@@ -199,10 +202,17 @@ def test_a_file_that_is_no_tape_is_refused(text: str, why: str, path: Path) -> N
         Swarm(Tape(path)).run(Agent(), "go")
 
 
-def test_a_tape_may_have_windows_line_ends(path: Path) -> None:
+def test_a_tape_may_have_windows_line_ends_and_marks(path: Path) -> None:
     Swarm(Tape(path, ScriptedModel(["done"]), record=True)).run(Agent(), "go")
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     assert Swarm(Tape(path)).run(Agent(), "go").text == "done"
+
+
+def test_an_editor_may_write_the_line_ends_of_unicode_as_they_are(path: Path) -> None:
+    """U+2028 and U+0085 end no line of JSON."""
+    Swarm(Tape(path, ScriptedModel(["one\u2028two\x85"]), record=True)).run(Agent(), "go")
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines_of(path)), encoding="utf-8")
+    assert Swarm(Tape(path)).run(Agent(), "go").text == "one\u2028two\x85"
 
 
 # Secrets
@@ -254,6 +264,64 @@ def test_patterns_are_hidden_in_any_text(drive: Drive, path: Path) -> None:
     assert on("2031-12-31", Tape(path, redact=redact)).text == "done"
     with pytest.raises(TapeError):
         on("2031-12-31", Tape(path))
+
+
+def test_patterns_are_hidden_in_names_numbers_and_schemas(drive: Drive, path: Path) -> None:
+    """What is hidden is hidden in the names of fields and variables, in numbers, in a user's `name` and in a parameter called `name`;
+    arguments stay JSON, so that the call can be replayed."""
+
+    def save(name: str, card: int, people: dict[str, int], context_variables: dict[str, Any]) -> dict[str, int]:
+        """Save.
+
+        Args:
+            name: such as ann@example.com
+        """
+        context_variables.pop("cy@example.com", None)
+        context_variables["dan@example.com"] = {"eve@example.com": card}
+        return people
+
+    redact = [re.compile(r"[a-z]+@[a-z.]+"), re.compile(r"4111\d+")]
+    arguments = {"name": "ann@example.com", "card": 4111111111111111, "people": {"bob@example.com": 7}}
+    asked = [{"role": "user", "name": "fay@example.com", "content": "go"}]
+
+    def run(tape: Tape) -> Response:
+        swarm = {"policies": [tape]}
+        return drive(Agent(functions=[save]), asked, tape, swarm=swarm, context_variables={"cy@example.com": 1})
+
+    run(Tape(path, ScriptedModel([call("save", arguments), "done"]), redact=redact, record=True))
+    assert "@" not in text_of(path) and "4111" not in text_of(path)
+    with Tape(path, redact=redact) as tape:
+        response = run(tape)
+    assert response.calls[0].outcome == "ok"
+    assert response.calls[0].arguments == {"name": MARK, "card": 0, "people": {MARK: 7}}
+    assert response.context_variables[MARK] == {MARK: 0}
+
+
+def test_the_status_of_a_failure_is_no_text(path: Path) -> None:
+    error = RequestError("400: order 4711", status=400, body={"order": 4711})
+    redact = [re.compile(r"\d+")]
+    with pytest.raises(RequestError):
+        Swarm(Tape(path, ScriptedModel([error]), redact=redact, record=True)).run(Agent(), "go")
+    with pytest.raises(RequestError) as found:
+        Swarm(Tape(path, redact=redact)).run(Agent(), "go")
+    assert found.value.status == 400 and "4711" not in text_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ('{"n": 4711, "m": 1}', '{"n": 0, "m": 1}'),
+        ('\n {"n": 4711.5}', '{"n": 0.0}'),
+        ('{"n": "4711", "yes": true}', '{"n": "[redacted]", "yes": true}'),
+        ('{"4711": 1}', '{"[redacted]": 1}'),
+        (r'{"n": "\u4711"}', r'{"n": "\u4711"}'),  # one character, no number
+        ('{"n": "4711", "n": 1}', '{"n": "[redacted]", "n": 1}'),
+        ('{"n": 4711', '{"n": [redacted]'),
+        ('{"pin": "x"}', "{[redacted]}"),
+    ],
+)
+def test_json_stays_json_where_a_pattern_is_hidden(text: str, hidden: str) -> None:
+    assert Redaction([re.compile(r"47\d\d(\.5)?"), re.compile('"pin": "."')]).text(text) == hidden
 
 
 def test_a_secret_that_a_stream_cuts_in_pieces_is_hidden(path: Path) -> None:

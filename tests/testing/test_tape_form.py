@@ -30,7 +30,7 @@ CALL = {"tool": "f", "call": "c1", "arguments": {}, "text": "x"}
         ([HEAD, {"request": ASKED, "error": {"kind": "RateLimitError"}}], r"line 2: error.text: field required"),
         ([HEAD, {**ANSWER, "request": {"messages": [5]}}], r"line 2: request.messages.0"),
         ([HEAD, ANSWER, {"like": 2, "more": "x", "reply": ANSWER["reply"]}], r"line 3: request.messages.1"),
-        ([HEAD, ANSWER, {"like": 9, "more": [], "reply": ANSWER["reply"]}], "line 3: it is no answer and no tool call"),
+        ([HEAD, ANSWER, {"like": 9, "more": [], "reply": ANSWER["reply"]}], 'line 3: "like" must be the number'),
         ([HEAD, {**CALL, "text": None}], "line 2: text"),
         ([HEAD, {**CALL, "removed": [1]}], r"line 2: removed.0"),
         ([HEAD, {**CALL, "failed": "maybe"}], "line 2: failed"),

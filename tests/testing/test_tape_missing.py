@@ -104,7 +104,7 @@ def test_one_more_of_the_same_is_told_as_such(drive: Drive, path: Path) -> None:
     Swarm(Tape(path, ScriptedModel(["one"]), record=True)).run(Agent(), "go")
     tape = Tape(path)
     assert drive(Agent(), "go", tape).text == "one"
-    with pytest.raises(TapeError, match=r"it was recorded 1 times \(line 2\) and is asked for once more"):
+    with pytest.raises(TapeError, match=r"it was recorded once \(line 2\) and is asked for once more"):
         drive(Agent(), "go", tape)
 
 

@@ -11,7 +11,7 @@ import typer
 from ..inspection import read_graph
 from ..inspection.drawing import Drawing, as_dot, as_mermaid, as_text
 from ..inspection.svg import as_svg
-from .failure import reporting
+from .failure import Failure, reporting
 from .starts import Debug, Targets, load_starts
 
 
@@ -25,7 +25,15 @@ class Format(Enum):
 
 
 _DRAWN = {Format.TEXT: as_text, Format.MERMAID: as_mermaid, Format.DOT: as_dot, Format.SVG: as_svg}
-_SUFFIXES = {".svg": Format.SVG, ".dot": Format.DOT, ".gv": Format.DOT, ".mmd": Format.MERMAID, ".mermaid": Format.MERMAID}
+_SUFFIXES = {
+    "": Format.TEXT,
+    ".dot": Format.DOT,
+    ".gv": Format.DOT,
+    ".mermaid": Format.MERMAID,
+    ".mmd": Format.MERMAID,
+    ".svg": Format.SVG,
+    ".txt": Format.TEXT,
+}
 
 
 def graph(
@@ -51,10 +59,19 @@ def graph(
     "->" hands over, "<>" asks another agent and gets an answer, "?" is an agent that only a run knows.
     """
     with reporting(debug):
+        chosen = format or _format_of(output)
         starts, _ = load_starts(targets)
-        chosen = format or _SUFFIXES.get(output.suffix.lower() if output else "", Format.TEXT)
         drawn = _DRAWN[chosen](Drawing(read_graph(*starts), tools))
         if output is None:
             print(drawn, end="")
         else:
             output.write_text(drawn, encoding="utf-8")
+
+
+def _format_of(output: Path | None) -> Format:
+    """What the name of a file says; text where nothing is said."""
+    suffix = output.suffix.lower() if output is not None else ""
+    if suffix not in _SUFFIXES:
+        known = ", ".join(name for name in _SUFFIXES if name)
+        raise Failure(f"{suffix} says no format that there is; end the file's name in {known}, or give --format", 2)
+    return _SUFFIXES[suffix]

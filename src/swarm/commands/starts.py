@@ -44,7 +44,7 @@ def load_starts(targets: Sequence[str]) -> tuple[list[Agent], dict[str, Agent]]:
             found, place, value = find(target)
             agents = _agents(place, value)
         if not agents:
-            raise Failure(f"{place} is {_kind(value)}, not an Agent. Agents in it: {', '.join(found) or 'none'}", 2)
+            raise Failure(f"{place} is {_kind(value)}. Agents in it: {', '.join(found) or 'none'}", 2)
         starts += agents
         known |= {name: agent for name, agent in found.items() if agent not in known.values()}
     return starts, known
@@ -80,4 +80,6 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 def _kind(value: Any) -> str:
     if inspect.isfunction(value):
         return "a function that returns no agent"
-    return f"of type {type(value).__name__}" if not isinstance(value, list | tuple | dict) else "no list of agents"
+    if not isinstance(value, list | tuple | dict):
+        return f"of type {type(value).__name__}, not an Agent"
+    return "a list that holds something else than agents" if value else "an empty list"

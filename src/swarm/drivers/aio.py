@@ -126,6 +126,11 @@ class AsyncDriver:
         """Whether the holder of a run that says `cancelled` wants it to end now; not so if it is closing, or only its time is over."""
         return self._closing is None and not self.time.over
 
+    def look_for_an_end(self) -> None:
+        """Raise Cancelled if the holder wants the run to end now; called before a wait too, since nobody wakes a silent provider."""
+        if self.signal.cancelled and self.is_ending():
+            raise Cancelled
+
     def _cancelled(self, failure: BaseException) -> BaseException:
         """Turn a cancellation that the holder of the run asked for into Cancelled; leave one of anybody else alone."""
         ours = self.interrupted or self._is_beside
@@ -220,6 +225,8 @@ class _Stream:
 
     async def more(self) -> bool:
         """Read on; whether anything came."""
+        if self._driver.signal.cancelled:
+            self._driver.look_for_an_end()
         if self._chunks is None:
             await self._open()
         if self._step is not None:
@@ -236,8 +243,8 @@ class _Stream:
         """The events for what came."""
         driver, name, path, feed = self._driver, self._effect.agent.name, self._effect.path, self._assembler.feed
         for chunk in self._batch:
-            if driver.signal.cancelled and driver.is_ending():
-                raise Cancelled
+            if driver.signal.cancelled:
+                driver.look_for_an_end()
             delta = feed(chunk)
             if delta is not None:
                 yield nested(path, Delta(name, delta)) if path else Delta(name, delta)
@@ -324,6 +331,7 @@ class _Side:
     async def more(self) -> bool:
         """Wait for an event; whether there is one."""
         while self._open:
+            self._driver.look_for_an_end()
             self._event = await self._news.get()
             if self._event is not None:
                 return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 
 from ..types import Agent
@@ -46,18 +47,21 @@ _QUOTE = "[`'\"*]*"
 _THE = r"(?:(?:the|your)\s+)?(?:(?:tool|function)s?\s+)?"
 # "Use look_up to ..." is a call, "use snake_case names" is not.
 _GOES_ON = r"(?:to|for|when|if|with|and|or|on|in|at|once|before|after|first|only|as|until|unless|then|again|tool|function)\b"
+_PYTHONS = "|".join(name for name in vars(builtins) if name.islower() and name.isalpha())  # "use print()"
 _MENTIONED = [
-    re.compile(pattern, re.IGNORECASE)
+    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
         rf"\b(?:calls?|calling|invokes?|triggers?)\s+{_THE}{_QUOTE}(?P<name>{_NAME})\b(?!=)",
         rf"\b(?:uses?|using|runs?|executes?)\s+{_THE}{_QUOTE}(?P<name>{_NAME})\b{_QUOTE}(?=\s*(?:[.,;:)\n]|$|{_GOES_ON}))",
         rf"{_QUOTE}(?P<name>\b{_NAME}){_QUOTE}\s+(?:tool|function)\b",
         rf"\b(?:tool|function)s?:?\s+{_QUOTE}(?P<name>{_NAME})\b",
-        r"(?<![\w.])(?P<name>[A-Za-z]\w*)\(\)",
+        rf"(?<![\w.])(?P<name>{_NAME})\(\)",
+        rf"(?:\b(?:call|use|using|run|invoke|execute|trigger|then|via|with)|^\s*\d+[a-z]?[.)])\s+{_THE}{_QUOTE}(?P<name>(?!(?:{_PYTHONS})\()[A-Za-z]\w*)\(\)",
         r"(?:call|use|run|the)\s+(?P<quote>[`'\"])(?P<name>[A-Za-z]\w*)(?P=quote)\s+(?:tool|function)\b",
     )
 ]
 _MORE = re.compile(rf"{_QUOTE}\s*(?:,|\bor\b|\band\b)\s*(?:or\s+|and\s+)?(?:then\s+)?{_QUOTE}(?P<name>{_NAME})\b", re.IGNORECASE)
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1", re.DOTALL | re.MULTILINE)
 _NEGATED = re.compile(r"(?:\b(?:never|not|no|without|cannot)|n['’]t)\s+(?:\w+\s+)?$", re.IGNORECASE)
 
 _OF_TRANSFERS = ("to", "transfer", "back", "the", "agent")
@@ -67,10 +71,16 @@ _HANDING_OVER = re.compile(
 )
 
 
+def without_code(text: str) -> str:
+    """A text without its fenced blocks of code: what is called there is an example."""
+    return _FENCED.sub("", text)
+
+
 def tools_called(text: str) -> list[str]:
     """The names that a text tells its reader to call, in order: `call look_up`, `look_up()`, `the 'look_up' function`.
 
-    Names without "_" count only with brackets, or in quotation marks before "function" or "tool". What it says not to call is left out.
+    Names without "_" count only in quotation marks before "function" or "tool", or with brackets behind a verb or a step's number, if
+    Python has no such function. What it says not to call is left out.
     """
     found: dict[int, str] = {}
     for match in (match for pattern in _MENTIONED for match in pattern.finditer(text)):

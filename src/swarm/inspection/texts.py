@@ -12,7 +12,7 @@ from ..signature import Signature, name_of
 from ..types import Agent
 from .findings import Finding, Subject
 from .graph import Graph, Member
-from .instructions import Instructions, identifiers, negated, speaks_of, tools_called
+from .instructions import Instructions, identifiers, negated, speaks_of, tools_called, without_code
 from .likeness import too_alike
 from .routines import Routine, references, routines_in
 
@@ -25,7 +25,7 @@ def unknown_tool(subject: Subject) -> Iterator[Finding]:
     parameters = {name for member in graph.members.values() for name in _parameters(member)}
     for agent, member in graph.members.items():
         own = [tool.name for tool in member.tools]
-        text = subject.said[agent].text
+        text = without_code(subject.said[agent].text)
         for name in _named(text, agent, graph):
             if name not in own and name not in parameters:
                 yield Finding(
@@ -70,17 +70,19 @@ def _parameters(member: Member) -> list[str]:
 
 
 def unmentioned_tool(subject: Subject) -> Iterator[Finding]:
-    """A tool that no step of the instructions speaks of, where they name others. Not said of instructions that are partly unknown."""
+    """A tool that no step of the instructions speaks of, where they name others. Not said of instructions that are partly unknown, nor of
+    the way back to where a conversation began: that is for what no step foresees."""
     for agent, member in subject.graph.members.items():
         said = subject.said[agent]
         steps = "\n".join(step.text for routine in _routines(said) for step in routine.steps)
         named = {*tools_called(steps), *(match[0] for match in identifiers(steps))}
         if not said.complete or not any(tool.name in named for tool in member.tools):
             continue
-        targets = {edge.tool: edge.target.name for edge in member.edges if edge.target is not None}
+        targets = {edge.tool: edge.target for edge in member.edges if edge.target is not None}
         for tool in member.tools:
-            about = targets.get(tool.name)
-            if not speaks_of(said.text, tool.name) and not (about and about.lower() in said.text.lower()):
+            target = targets.get(tool.name)
+            is_told = target is not None and (target in subject.graph.starts or target.name.lower() in said.text.lower())
+            if not is_told and not speaks_of(said.text, tool.name):
                 text = f"the instructions name other tools, but never {tool.name}; say when to call it, or take it away"
                 yield Finding("unmentioned-tool", "warning", subject.graph.label(agent), text, tool.name)
 

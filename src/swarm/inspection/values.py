@@ -31,6 +31,7 @@ Values: TypeAlias = list[Any]
 HOLE = "\ufffc"
 """Stands in a text for a part that only a run knows (OBJECT REPLACEMENT CHARACTER)."""
 
+_ADDS = frozenset(("add", "append", "appendleft", "extend", "insert", "setdefault", "update"))
 _STEPS = 5_000  # what one reading may look at, since functions may call each other in very many ways
 
 
@@ -44,6 +45,12 @@ class _Mark:
 
 UNKNOWN = _Mark("UNKNOWN")
 """A value that cannot be read."""
+
+
+class Grown(tuple[Any, ...]):
+    """A list or dict to which its function adds: what it may hold, in no known order."""
+
+
 NEW_AGENT = _Mark("NEW_AGENT")
 """An agent that is made when the function runs."""
 
@@ -64,6 +71,7 @@ class Frame:
         code = function.__code__
         self.local = {*code.co_varnames, *code.co_cellvars}
         self.assigned: dict[str, list[Callable[[Reader], Values]]] = {}
+        self.added: dict[str, list[ast.expr]] = {}
         for part in own_nodes(node):
             self._note(part)
 
@@ -72,6 +80,9 @@ class Frame:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     self._bind(target, lambda reader, value=value: reader.read(value, self))
+                for target in targets:
+                    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                        self.added.setdefault(target.value.id, []).append(value)
             case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
                 self._bind(target, lambda reader, value=value: reader.read(value, self))
             case ast.For(target=target, iter=source) | ast.AsyncFor(target=target, iter=source):
@@ -87,6 +98,8 @@ class Frame:
                 for item in items:
                     if item.optional_vars is not None:
                         self._bind(item.optional_vars, lambda reader: [UNKNOWN])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=how), args=args, keywords=keywords) if how in _ADDS:
+                self.added.setdefault(name, []).extend([*args[-1:], *(keyword.value for keyword in keywords)])
             case ast.AugAssign(target=ast.Name() as target):
                 self._bind(target, lambda reader: [UNKNOWN])
             case _:
@@ -215,12 +228,21 @@ class Reader:
             if name not in frame.following:  # x = f(x)
                 frame.following.add(name)
                 found += [value for values in frame.assigned.get(name, ()) for value in values(self)]
+                if name in frame.added and name in frame.local:
+                    found = [self._grown(value, frame.added[name], frame) for value in found]
                 frame.following.discard(name)
             return found or [UNKNOWN]
         function = frame.function
         if name in function.__code__.co_freevars:
             return [_in_closure(function, name)]
         return [function.__globals__.get(name, getattr(builtins, name, UNKNOWN))]
+
+    def _grown(self, value: Any, added: Sequence[ast.expr], frame: Frame) -> Any:
+        """A list or dict with what its function adds to it, perhaps; texts stand behind a hole, since what they follow is not known."""
+        if type(value) not in (dict, list, tuple):
+            return value
+        new = [item for part in added for thing in self.read(part, frame) for item in _held(thing)]
+        return Grown((*_held(value), *([] if all(isinstance(item, Agent) for item in new) else [UNKNOWN]), *new))
 
     def _call_of(self, node: ast.Call, frame: Frame) -> Values:
         positional = [self.read(part, frame) for part in node.args if not isinstance(part, ast.Starred)]
@@ -240,6 +262,10 @@ class Reader:
     def _method(self, thing: Any, name: str, positional: Sequence[Values], keywords: dict[str, Values]) -> Values:
         if isinstance(thing, dict):
             return _of_dict(cast("dict[Any, Any]", thing), name, positional)
+        if isinstance(thing, Grown) and name in ("get", "pop", "popleft", "setdefault"):
+            return [*thing, *(value for values in positional[1:] for value in values)]
+        if isinstance(thing, Grown) and name == "values":
+            return [thing]
         if isinstance(thing, str):
             return [_of_text(thing, name, positional)]
         if isinstance(thing, Agent) and name in ("copy", "model_copy"):
@@ -297,11 +323,18 @@ def elements(values: Iterable[Any]) -> Values:
     """What a loop over these may come to."""
     found: Values = []
     for value in values:
-        if type(value) in (list, tuple, set, frozenset, dict):
+        if type(value) in (list, tuple, set, frozenset, dict, Grown):
             found += list(value)
         else:
             found.append(UNKNOWN)
     return found
+
+
+def _held(thing: Any) -> Values:
+    """What a list or dict holds; of anything else, the thing itself."""
+    if type(thing) is dict:
+        return list(cast("dict[Any, Any]", thing).values())
+    return elements([thing]) if type(thing) in (list, tuple, Grown) else [thing]
 
 
 _TEXT_FUNCTIONS: dict[Any, Callable[[str], str]] = {textwrap.dedent: textwrap.dedent, inspect.cleandoc: inspect.cleandoc}
@@ -358,6 +391,8 @@ def _attribute(thing: Any, name: str) -> Any:
 
 def _items(thing: Any, keys: Values) -> Values:
     """What `thing[key]` may come to: the item, or any of them where the key is not known."""
+    if type(thing) is Grown:
+        return list(thing)
     if type(thing) not in (dict, list, tuple):
         return [UNKNOWN]
     if len(keys) == 1 and isinstance(keys[0], str | int):
@@ -382,7 +417,8 @@ def _of_text(text: str, name: str, positional: Sequence[Values]) -> Any:
     if name in ("format", "format_map"):
         return re.sub(r"\{[^{}]*\}", HOLE, text)
     if name == "join" and len(positional) == 1:
-        return text.join(_text([part]) for part in elements(positional[0]))
+        is_grown = any(type(value) is Grown for value in positional[0])  # whole lines may be missing
+        return ("\n" if is_grown else text).join(_text([part]) for part in elements(positional[0]))
     return UNKNOWN
 
 

@@ -76,7 +76,7 @@ class ScriptedModel:
         turns: each a text, a `call(...)`, a list of calls, a Turn, or an exception to raise.
 
     Raises:
-        TypeError: a turn that is none of these.
+        TypeError: a turn that is none of these, or a text instead of a list.
 
     Attributes:
         requests: the keyword arguments of each request so far, with the messages as they were then.
@@ -86,6 +86,8 @@ class ScriptedModel:
     blocking = False
 
     def __init__(self, turns: Sequence[Any]) -> None:
+        if isinstance(turns, str):
+            raise TypeError(f"a script is a list of turns: [{turns!r}]")
         self._count = len(turns)
         # From the end, since pop() is safe where agents in threads ask side by side.
         self._left = [(number, _turn(turn)) for number, turn in enumerate(turns)][::-1]
@@ -126,7 +128,7 @@ class ScriptedModel:
         messages: list[dict[str, Any]] = request.get("messages") or [{}]
         last = messages[-1]
         return (
-            f"the script has {self._count} turns and was asked for one more, after the message "
+            f"the script has {self._count} turn{'' if self._count == 1 else 's'} and was asked for one more, after the message "
             f"{last.get('role')}: {last.get('content')!r}. Add a turn, or see .requests for why the run went on."
         )
 

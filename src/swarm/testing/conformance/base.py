@@ -41,9 +41,7 @@ class ModelSuite:
     def asked(self, way: str, model: Any) -> Reply:
         """The whole answer of a model, in one of WAYS."""
         call = self.call(model)
-        reply = ask(call) if way == "sync" else run_async(aask(call))
-        require(isinstance(reply, Reply), "complete() returns a swarm.effects.Reply, or something to await that gives one.", repr(reply))
-        return reply
+        return checked(ask(call) if way == "sync" else run_async(aask(call)))
 
     def streamed(self, way: str, model: Any) -> list[Any]:
         """The chunks of a model's answer, in one of WAYS."""
@@ -51,6 +49,12 @@ class ModelSuite:
         chunks = list(read(call)) if way == "sync" else run_async(_all(call))
         require(chunks, "stream() gives the answer in chunks.", "no chunk")
         return chunks
+
+
+def checked(reply: Any) -> Reply:
+    """What a model answered, if it is a Reply."""
+    require(isinstance(reply, Reply), "complete() returns a swarm.effects.Reply, or something to await that gives one.", repr(reply))
+    return reply
 
 
 async def _all(call: CallModel) -> list[Any]:

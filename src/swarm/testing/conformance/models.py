@@ -15,7 +15,7 @@ from ...messages import text_of
 from ...models.client import model_for
 from ..asking import aask, aread, ask, read
 from ..assertions import assert_valid_history
-from .base import WAYS, ModelSuite, assembled, check_end, check_message
+from .base import WAYS, ModelSuite, assembled, check_end, check_message, checked
 from .rules import as_json, require, run_async
 from .runs import MODES, run_in
 
@@ -111,7 +111,7 @@ class ModelConformance(ModelSuite):
         with ThreadPoolExecutor(3) as pool:
             replies = list(pool.map(ask, [self.call(model) for _ in range(3)]))
         replies += run_async(_together([aask(self.call(model)) for _ in range(3)]))
-        texts = [text_of(reply.message) for reply in replies]
+        texts = [text_of(checked(reply).message) for reply in replies]
         require(all(texts), "Calls of one model may overlap, in threads and in tasks.", f"6 calls were answered with {texts!r}")
 
     def test_a_run_works_in_every_mode(self) -> None:

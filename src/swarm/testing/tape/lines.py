@@ -17,7 +17,7 @@ import json
 import os
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ...errors import SwarmError
 from ...history import is_dict
@@ -55,22 +55,27 @@ def read_tape(path: Path) -> tuple[Line, list[Line]]:
         TapeError: there is no such file, or it is no tape; the error names the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark in front
     except FileNotFoundError:
         raise TapeError(f"there is no tape {path} yet; {how_to_record()}") from None
     except UnicodeDecodeError as error:
         raise TapeError(f"{path} is no text in UTF-8 ({error}); {how_to_record()}") from None
-    lines = [_parsed(path, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [_parsed(path, number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines or lines[0].get("tape") != VERSION:
-        found = lines[0].get("tape") if lines else "an empty file"
-        raise TapeError(f"{path} is no tape of version {VERSION}: its first line says {found!r}; {how_to_record()}")
+        says = (
+            f"its first line says {lines[0]['tape']!r}" if lines and "tape" in lines[0] else f'its first line is not {{"tape": {VERSION}}}'
+        )
+        found = says if lines else "it is empty"
+        raise TapeError(f"{path} is no tape of version {VERSION}: {found}; {how_to_record()}")
     for number, line in enumerate(lines[1:], 2):
         try:
             if "tool" not in line:
-                line["request"] = _whole(line, lines)
+                line["request"] = _whole(line, lines[: number - 1])
             if not ({"call", "arguments", "text"} <= line.keys() if "tool" in line else {"reply", "chunks", "error"} & line.keys()):
                 raise KeyError
-        except (IndexError, KeyError, TypeError, AttributeError):
+        except IndexError:
+            raise TapeError(f'{path}, line {number}: "like" must be the number of an earlier answer\'s line; {how_to_record()}') from None
+        except (KeyError, TypeError, AttributeError):
             raise TapeError(f"{path}, line {number}: it is no answer and no tool call; {how_to_record()}") from None
     for number, line in enumerate(lines, 1):
         if wrong := wrong_in(line, is_first=number == 1):
@@ -145,12 +150,14 @@ def _short(line: Line, earlier: list[Line]) -> Line:
     return line
 
 
-def _whole(line: Line, lines: list[Line]) -> Line:
+def _whole(line: Line, earlier: list[Line]) -> Line:
     """The request of a line, whole; takes the parts that `_short` made out of the line."""
-    number: int | None = line.pop("like", None)
+    number: Any = line.pop("like", None)
     if number is None:
         return line["request"]
-    old: Line = lines[number - 1]["request"]
+    if number not in range(1, len(earlier) + 1) or "request" not in earlier[number - 1]:
+        raise IndexError
+    old: Line = earlier[cast("int", number) - 1]["request"]
     gone: list[str] = line.pop("without", [])
     new: Line = line.pop("request", {})
     instructions = line.pop("instructions", None)

@@ -75,7 +75,7 @@ class Player:
         if same:
             places = ", ".join(str(index + 2) for index in same)
             return (
-                f"{start}: it was recorded {len(same)} times (line {places}) and is asked for once more. To keep this, {how_to_record()}."
+                f"{start}: it was recorded {_times(len(same))} (line {places}) and is asked for once more. To keep this, {how_to_record()}."
             )
         unused = [index for index in alike if index not in self._used]
         among = unused or alike
@@ -131,6 +131,10 @@ class Player:
 
 def _question(line: Line) -> Line:
     return {key: line[key] for key in ("within", "request", "tool", "call", "arguments") if key in line}
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _name(line: Line) -> str:

@@ -107,7 +107,7 @@ class Recorder:
 
     def hidden_error(self, error: ModelError) -> Line:
         """A failure as JSON, without secrets."""
-        return {key: self._redaction.data(value) for key, value in written_error(error).items()}
+        return {key: self._redaction.data(value) if key in ("body", "text") else value for key, value in written_error(error).items()}
 
     def hidden_stream(self, chunks: list[Line], name: str) -> Line:
         """The chunks of a stream without secrets. A secret may be cut in pieces, so where there is one the chunks are put together."""

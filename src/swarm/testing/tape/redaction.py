@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 MARK = "[redacted]"
@@ -60,35 +60,58 @@ class Redaction:
     def said(self, value: Any) -> Any:
         """A message, a chunk, a tool's schema without secrets: texts are looked at, the form of the API is left alone."""
         if isinstance(value, dict):
-            items = cast("dict[str, Any]", value).items()
-            return {key: item if key in _STRUCTURE else self.said(item) for key, item in items}
+            known = cast("dict[str, Any]", value)
+            # A parameter may be called "name" too, and the name in a message is somebody's.
+            return {key: item if key in _STRUCTURE and _is_form(key, item, known) else self.said(item) for key, item in known.items()}
         if isinstance(value, list):
             return [self.said(item) for item in cast("list[Any]", value)]
         return self.text(value) if isinstance(value, str) else value
 
     def data(self, value: Any) -> Any:
-        """A JSON value of the user's without secrets: what stands in a secret field, and what looks like a key."""
+        """A JSON value of the user's without secrets: what stands in a secret field, and what looks like a key, as a name too."""
         if isinstance(value, dict):
             items = cast("dict[str, Any]", value).items()
-            return {key: _hidden(item) if _spelled(key) in self._fields else self.data(item) for key, item in items}
+            return {self.text(key): _hidden(item) if _spelled(key) in self._fields else self.data(item) for key, item in items}
         if isinstance(value, list):
             return [self.data(item) for item in cast("list[Any]", value)]
-        return self.text(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return self.text(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return _hidden(value) if is_number and any(pattern.search(str(value)) for pattern in self._patterns) else value
 
     def text(self, text: str) -> str:
         """A text without secrets; JSON in it, such as arguments or a result, is looked into and otherwise left as it was written."""
-        if text[:1] in ("{", "["):
+        if text.lstrip()[:1] in ("{", "["):
             try:
-                value = json.loads(text)
+                value = json.loads(text, object_pairs_hook=_unique)
             except (ValueError, RecursionError):
-                value = None
-            hidden = self.data(value)
-            if hidden != value:
-                text = json.dumps(hidden, ensure_ascii=False)
-        text = self._inside.sub(lambda found: f"{found[1]}{found[3]}{MARK}" if found[3] else f"{found[1]}0", text)
+                pass
+            else:
+                hidden = self.data(value)
+                return self._sub(text if hidden == value else json.dumps(hidden, ensure_ascii=False), _across)
+        return self._sub(self._inside.sub(lambda found: f"{found[1]}{found[3]}{MARK}" if found[3] else f"{found[1]}0", text), MARK)
+
+    def _sub(self, text: str, by: str | Callable[[re.Match[str]], str]) -> str:
         for pattern in self._patterns:
-            text = MARK.join(pattern.sub(MARK, part) for part in text.split(MARK))
+            text = MARK.join(pattern.sub(by, part) for part in text.split(MARK))
         return text
+
+
+def _across(found: re.Match[str]) -> str:
+    """In JSON whose values are hidden already, only what a pattern finds beyond a value is left to hide; numbers would become no JSON."""
+    return MARK if '"' in found[0] else found[0]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; one that has a name twice is read as a text, or the first value would stay."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a name stands twice")
+    return value
+
+
+def _is_form(key: str, item: Any, around: dict[str, Any]) -> bool:
+    return not isinstance(item, dict | list) and not (key == "name" and "role" in around)
 
 
 def _spelled(name: str) -> str:

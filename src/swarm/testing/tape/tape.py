@@ -206,7 +206,8 @@ class Tape:
         """
         self._raise_again()
         if unused := self.unused:
-            raise AssertionError("\n  ".join([f"{len(unused)} lines of {self.path} were not asked for:", *unused]))
+            left = ("1 line", "was") if len(unused) == 1 else (f"{len(unused)} lines", "were")
+            raise AssertionError("\n  ".join([f"{left[0]} of {self.path} {left[1]} not asked for:", *unused]))
 
     def __enter__(self) -> Tape:
         return self

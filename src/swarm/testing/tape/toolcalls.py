@@ -50,7 +50,7 @@ class Variables:
                 raise TapeError(_cannot_hold(f"{tool} set the context variable {key!r} to", value))
             if now is not None and now != text:
                 new[key] = json.loads(now)
-        gone = [key for key in self._before if key not in self._variables]
+        gone = [redaction.text(key) for key in self._before if key not in self._variables]
         return {**({"context": redaction.data(new)} if new else {}), **({"removed": gone} if gone else {})}
 
 
