@@ -55,7 +55,8 @@ class Output:
     def __init__(self, kind: Any, agent: str) -> None:
         from .adapters import nearest_adapter  # loads most of pydantic, which agents without a type do without
 
-        def answer(value: Any) -> None: ...
+        def answer(value: Any) -> None:
+            """Takes the value as a tool takes an argument, so that schema and reading are those of tools."""
 
         if nearest_adapter(kind, [])[1]:
             raise AgentError(

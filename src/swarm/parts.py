@@ -79,7 +79,7 @@ def told(value: Any, more: Sequence[Any] = ()) -> tuple[str, list[Message]]:
         more: the parts of its Result: each an Image, a File, or a content part as a dict.
 
     Raises:
-        TypeError: a part that is none.
+        TypeError: a part that is something else.
     """
     items: list[Any] = [value]
     if isinstance(value, list) and any(isinstance(item, File) for item in cast("list[Any]", value)):

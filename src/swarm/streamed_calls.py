@@ -33,7 +33,7 @@ class StreamedCalls:
         return bool(self._all)
 
     def finished(self) -> list[Message]:
-        """The whole calls in the order of their numbers; what has neither name nor arguments is none."""
+        """The whole calls in the order of their numbers; what has neither name nor arguments is left out."""
         return [call.finished() for call in sorted(self._all, key=lambda call: call.slot) if call.is_call()]
 
     def take(self, entries: list[Any]) -> list[Message]:
@@ -230,7 +230,7 @@ class _Call:
         return (self.name != "" and not (self.is_echo and not self.given_id)) or self.size > 0 or self.is_custom()
 
     def opening(self) -> Message | None:
-        """The first delta of this call, with all that has come of it; None as long as it is none."""
+        """The first delta of this call, with all that has come of it; None as long as there is nothing to call."""
         if not self.is_call():
             return None
         self._is_told = True
