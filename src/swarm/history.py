@@ -265,10 +265,6 @@ class _Turn:
         self.calls = [_checked_call(call, index, at) for at, call in enumerate(_checked_list(message["tool_calls"], index))]
         self.answers: list[Message | None] = [None] * len(self.calls)
 
-    def is_next(self, id: str, name: Any) -> bool:
-        """Whether an answer of this id, and of this name if it has one, is that of the call whose turn it is."""
-        return self.next < len(self.calls) and (call := self.calls[self.next])["id"] == id and (not name or call_name(call) == name)
-
 
 _Place: TypeAlias = tuple[_Turn, int]
 """A call of a turn, by its position."""
@@ -356,7 +352,7 @@ class _Repair:
         id, name = str(message.get("tool_call_id") or ""), message.get("tool_name") or message.get("name")
         if self.batch is None:
             turn = self.turns[-1] if self.turns else None
-            if turn is not None and turn.is_next(id, name):
+            if turn and turn.next < len(turn.calls) and (call := turn.calls[turn.next])["id"] == id and name in (None, "", call_name(call)):
                 turn.answers[turn.next] = message
                 turn.next += 1
                 return

@@ -64,8 +64,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 def as_parts(content: Any) -> list[Any]:
     """A reply's content in parts, each with a type; what has none is text."""
     parts = cast("list[Any]", content) if isinstance(content, list) else [content]
-    typed = ({"type": "text", **part} if is_dict(part) else {"type": "text", "text": part} for part in parts)
-    return [part if isinstance(part["type"], str) else {**part, "type": "text"} for part in typed]
+    return [{"type": "text", **part} if is_dict(part) else {"type": "text", "text": part} for part in parts]
 
 
 # From a provider
