@@ -16,7 +16,7 @@ from .history import is_dict
 from .tools import result_text
 
 # Long enough that no word, id or hash is meant; in text of one script there is hardly any that mixes cases and digits so.
-_ENCODED = re.compile(r"(?:data:[\w.+-]+/[\w.+;=-]+,)?[A-Za-z0-9+/_-]{200,}={0,2}")
+_ENCODED = re.compile(r"(?a)(?<![\w+/-])(?:data:[\w.+;=/-]+,)?(?:[\w+/-]{200,}+=*|(?:[\w+/-]{60,}+\r?\n){3,}+(?:[\w+/-]++=*(?!\S))?)")
 _MIXED = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]")))
 
 
