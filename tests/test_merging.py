@@ -13,7 +13,7 @@ from swarm.merging import add, merged
     ("key", "old", "new", "together"),
     [
         ("content", "a", "b", "ab"),
-        ("transcript", "a", "b", "ab"),
+        *((key, "a", "b", "ab") for key in ("data", "input", "refusal", "summary", "text", "transcript")),
         ("reasoning_content", "a", "b", "ab"),
         ("thinking", "a", "b", "ab"),
         ("thinking_signature", "a", "b", "b"),
@@ -43,6 +43,14 @@ def test_nothing_is_shared_with_what_came() -> None:
     kept = merged("more", None, new)
     new["a"][0]["b"] = 2
     assert kept == {"a": [{"b": 1}]}
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking", "reasoning.text", "reasoning.summary"])
+def test_kinds_of_items_that_go_on_without_a_number(kind: str) -> None:
+    """P11"""
+    items: list[Any] = [{"type": kind, "text": "a"}]
+    add("parts", items, {"type": kind, "text": "b"})
+    assert items == [{"type": kind, "text": "ab"}]
 
 
 TEXT = {"type": "text", "text": "a"}
