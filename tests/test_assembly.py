@@ -271,6 +271,37 @@ def test_content_in_parts_keeps_what_is_not_text() -> None:
     assert "".join(delta.get("content", "") for delta in deltas) == "Hello"
 
 
+def test_parts_without_a_type_are_text() -> None:
+    """M04: a history must not hold what the next run would refuse."""
+    assert feed_all(chunk({"content": ["a", "b"]}), chunk({"content": ["c"]}))[1].message["content"] == "abc"
+    assert feed_all(chunk({"content": [{"text": "a"}, {"type": "text", "text": "b"}]}))[1].message["content"] == "ab"
+    picture = {"type": "image_url", "image_url": {"url": "u"}}
+    assert assistant_message({"content": ["a", picture]}, "A")["content"] == [{"type": "text", "text": "a"}, picture]
+
+
+def test_a_number_of_a_choice_may_be_text() -> None:
+    """P08"""
+    assert (
+        feed_all({"choices": [{"index": "1", "delta": {"content": "b"}}, {"index": "0", "delta": {"content": "a"}}]})[1].message["content"]
+        == "a"
+    )
+    assert read_reply({"choices": [{"index": "0", "message": {"content": "a"}}]}).message["content"] == "a"
+
+
+@pytest.mark.parametrize("index", ["0", 0.0, "0.0"])
+@pytest.mark.parametrize("other", ["1", 1.0, "1.0"])
+def test_numbers_of_calls_may_be_text(index: Any, other: Any) -> None:
+    """S09"""
+    pieces = [[piece(index, "a", "f")], [piece(other, "b", "g")], [piece(index, None, None, "{}")], [piece(other, None, None, '{"x": 1}')]]
+    assert calls_of(*pieces) == [("a", "f", "{}"), ("b", "g", '{"x": 1}')]
+
+
+@pytest.mark.parametrize("index", ["", "x", "-1", "9" * 5000, float("inf"), float("nan"), 0.5])
+def test_numbers_that_are_none_are_left_out(index: Any) -> None:
+    """S03"""
+    assert calls_of([piece(index, "a", "f", "{}")]) == [("a", "f", "{}")]
+
+
 def test_content_in_text_parts_is_text() -> None:
     assert feed_all(chunk({"content": [{"type": "text", "text": "a"}]}), chunk({"content": "b"}))[1].message["content"] == "ab"
 

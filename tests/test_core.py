@@ -425,7 +425,7 @@ def test_resume_refuses_an_argument_of_a_wrong_type(drive: Drive, wrong: dict[st
 def test_resume_looks_at_the_state_before_anything_else(drive: Drive) -> None:
     with pytest.raises(TypeError, match=r"resume takes a State, not dict: load_state"):
         drive.resume({}, ["done"])
-    with pytest.raises(StateError, match="state has version None"):
+    with pytest.raises(StateError, match="no saved state: it has no version"):
         drive.resume(State({}, {}), ["done"])
     state = State({**drive(Agent(name="A"), "go", ["done"]).state(), "agent": "B"}, {"A": Agent(name="A")})
     with pytest.raises(StateError, match=r"state\.agent names 'B', which is not among the agents given: 'A'"):

@@ -13,7 +13,7 @@ from swarm import Agent, AgentError, Handoff, Limits, Response, Result, RunInfo,
 from swarm.effects import CallModel, Flow, Reply
 from swarm.errors import LimitExceeded, RateLimitError
 from swarm.events import LimitHit, Nested
-from swarm.limits import Circles, Scope, late, passed, remaining, repeated
+from swarm.limits import Circles, Scope, hit_again, late, passed, remaining, repeated
 from swarm.models.scripted import Turn, call
 from tests.look import is_valid
 from tests.modes import Drive
@@ -577,3 +577,24 @@ def test_the_counts_of_an_inner_scope_are_saved(drive: Drive) -> None:
     done = drive.resume(state, turns, approvals={first.pending[0].id: True}, limits=Limits(model_calls=9))
     assert done.messages[1]["content"] == "Inner stopped early (limit:model_calls)."
     assert done.used["model_calls"] == 5
+
+
+@pytest.mark.parametrize(
+    ("limits", "repeats", "before", "again"),
+    [
+        (Limits(tool_calls=2), None, ("tool_calls", "why", 2.0), True),
+        (Limits(tool_calls=1), None, ("tool_calls", "why", 2.0), True),
+        (Limits(tool_calls=3), None, ("tool_calls", "why", 2.0), False),
+        (Limits(handoffs=2), None, ("tool_calls", "why", 2.0), False),
+        (Limits(), 50, ("loop", "why", 50.0), True),
+        (Limits(), 10, ("loop", "why", 50.0), True),
+        (Limits(), 60, ("loop", "why", 50.0), False),
+        (Limits(), None, ("loop", "why", 50.0), False),
+    ],
+)
+def test_a_limit_that_ended_a_saved_run_holds_unless_more_is_allowed(limits: Limits, repeats: Any, before: Any, again: bool) -> None:
+    """D4, L02, L03"""
+    scope = Scope(limits)
+    hit = hit_again(before, (Scope(Limits()), scope), scope, repeats)
+    assert (hit is not None) is again
+    assert hit is None or (hit.name, hit.why, hit.scope) == (before[0], "why", scope)

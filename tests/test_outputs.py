@@ -164,6 +164,15 @@ def test_a_text_that_was_cut_off_is_no_failure_of_the_type(drive: Drive, finish:
     assert (response.stop_reason, response.output) == (finish, None)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "output"), [(int, "42", None), (list[int], "[1]", None), (Model, '{"n": 3}', Model(n=3)), (str, "4", "4")]
+)
+def test_half_a_value_is_none(drive: Drive, kind: Any, text: str, output: Any) -> None:
+    """O01: a number that was cut off is still a number, an object is not."""
+    response = drive(Agent(output_type=kind), "How many?", [Turn(text, finish_reason="length")])
+    assert (response.stop_reason, response.output) == ("length", output)
+
+
 def test_a_refusal_is_no_failure_of_the_type(drive: Drive) -> None:
     """O01"""
     response = drive(Agent(output_type=Model), "How many?", [Turn(None, extra={"refusal": "No."})])
@@ -399,6 +408,35 @@ UNREAD: list[tuple[Any, str, str]] = [
     (Literal["yes", "no"], "perhaps", "should be 'yes' or 'no'"),
     (Annotated[int, Field(gt=2)], "1", "greater than 2"),
 ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "a", "children": [{"name": "b"}, {"name": "c"},]}',
+        'Here: {"name": "a", "children": [{"name": "b"}',
+        '[{"name": "a"}, {"name": "b"},]',
+        '```json\n{"name": "a", "children": [{"name": "}"}, // and so on\n]}\n```',
+    ],
+)
+def test_a_part_of_a_broken_answer_is_no_answer(text: str) -> None:
+    """O01"""
+    assert values_in(text) == []
+    with pytest.raises(OutputError):
+        Output(Node, "A").read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"n": 3}\n```\nIf there are none, it would be `{}`.',
+        'It may be {} or\r\n```json\r\n{"n": 3}\r\n```\r\nsee [1] and {}',
+        '```\n{"n": 1}\n```\nno, rather\n```\n{"n": 3}\n```\nand not {"n": 4}',
+    ],
+)
+def test_what_stands_in_a_fence_is_meant(text: str) -> None:
+    """O01"""
+    assert Output(dict[str, int], "A").read(text) == {"n": 3}
 
 
 @pytest.mark.parametrize(("kind", "text", "why"), UNREAD)

@@ -41,6 +41,14 @@ def pairs(messages: list[Any]) -> list[tuple[str, str]]:
         ([asks(call("a", "f"), call("b", "g")), TEXT, answer(None, "1", name="g"), answer("a", "2")], [("a", "2"), ("b", "1")]),
         ([asks(call(""), call("b")), answer(None, "1"), answer(None, "2")], [("call_0_0", "1"), ("b", "2")]),
         ([asks(call("")), answer("zzz", "1")], [("call_0_0", "1")]),
+        (
+            [asks(call("", "f"), call("", "g")), answer(None, "1", name="g"), answer(None, "2", name="f")],
+            [("call_0_0", "2"), ("call_0_1", "1")],
+        ),
+        ([asks(call("", "f"), call("", "g")), answer("x", "1", name="g"), answer("y", "2")], [("call_0_0", "2"), ("call_0_1", "1")]),
+        ([asks(call("a", "f"), call("a", "g")), answer("a", "1", tool_name="g"), answer("a", "2")], [("a", "2"), ("a_2", "1")]),
+        ([asks(call("")), answer("", "1")], [("call_0_0", "1")]),
+        ([asks(call(""), call("")), answer("", "1"), answer("", "2")], [("call_0_0", "1"), ("call_0_1", "2")]),
         ([asks(call("a")), answer("zzz", "1"), answer("a", "2")], [("a", "2")]),
         ([asks(call("a")), answer("a", "1"), answer("a", "2"), USER], [("a", "1")]),
         ([asks(call("a")), USER, asks(call("a")), answer("a", "1"), answer("a", "2")], [("a", NOT_EXECUTED), ("a_2", "1")]),
@@ -49,7 +57,7 @@ def pairs(messages: list[Any]) -> list[tuple[str, str]]:
     ],
 )
 def test_which_call_an_answer_belongs_to(messages: list[Any], expected: list[tuple[str, str]]) -> None:
-    """M04, D52: by id in its batch, else the latest before; without an id by name, else the first that waits; never to two."""
+    """M04, D52: by id in its batch, else the latest before; of several that could be meant by name, else the first; never to two."""
     assert pairs(messages) == expected
 
 
@@ -145,3 +153,33 @@ def test_every_role_of_the_api_is_taken(role: str) -> None:
 def test_what_a_call_is_answered_that_nobody_answered() -> None:
     """M03"""
     assert NOT_EXECUTED == "not executed"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"role": "tool", "tool_call_id": "a", "content": 5}, r"messages\[1\] \(role tool\) has content of type int"),
+        ({"role": "user", "content": None}, r"messages\[1\] \(role user\) has no content; give it a string"),
+        ({"role": "function", "name": "", "content": "x"}, r"messages\[1\]"),
+        ({"role": "function", "content": "x"}, r"messages\[1\]"),
+    ],
+)
+def test_what_cannot_be_mended_is_refused_in_these_words(message: dict[str, Any], said: str) -> None:
+    """M04"""
+    with pytest.raises(HistoryError, match=said):
+        repaired([asks(call("a")), message, USER], allow_open_tail=False)
+
+
+def test_the_calls_that_wait_are_named_one_after_another() -> None:
+    """M03"""
+    with pytest.raises(HistoryError, match=r"nobody answered: f \(id 'a'\), g \(id 'b'\)\. They"):
+        repaired([asks(call("a", "f"), call("x"), call("b", "g")), answer("x", "1")], allow_open_tail=False)
+
+
+def test_parts_stay_where_a_message_is_looked_at_closely() -> None:
+    """M04: beside something that is mended."""
+    said = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:,"}}]}
+    found = repaired(
+        [answer("zzz", "orphan"), said, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}], allow_open_tail=False
+    )
+    assert found == [said, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]

@@ -415,6 +415,15 @@ def test_what_is_encoded_is_left_out_as_a_whole_and_never_cut(drive: Drive) -> N
     }
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_base64_in_lines_is_left_out_whole(end: str) -> None:
+    """O04: as in mails and certificates."""
+    lines = base64.encodebytes(bytes(range(256)) * 20).decode().replace("\n", end)
+    short = shortened(f"-----BEGIN-----{end}{lines}-----END-----", 200)
+    assert short.startswith(f"-----BEGIN-----{end}[")
+    assert short.endswith(" characters of base64 left out]" + end + "-----END-----")
+
+
 def test_bytes_are_their_text_or_their_number(drive: Drive) -> None:
     """O04: never b'...'."""
 

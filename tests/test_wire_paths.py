@@ -123,3 +123,12 @@ def test_private_fields_inside_calls_stay_with_their_provider() -> None:
         wired = WireHistory(Profile())
         wired.add([private, ANSWER], own)
         assert ("extra_content" in wired.with_system(None)[0]["tool_calls"][0]) is own
+
+
+def test_what_a_caller_adds_to_a_message_goes_along() -> None:
+    """P11: a mark for a cache, say; not to a provider that is not its own, nor to a strict one."""
+    marked = [{**message, "cache_control": {"type": "ephemeral"}} for message in (USER, ASKED, ANSWER)]
+    for profile, own, goes in ((Profile(), True, True), (Profile(), False, False), (Profile(strip=True), True, False)):
+        wired = WireHistory(profile)
+        wired.add(marked, own)
+        assert ["cache_control" in message for message in wired.with_system(None)] == [goes] * 3

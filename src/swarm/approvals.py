@@ -23,14 +23,14 @@ REFUSED = "The call was not approved."
 
 
 class ApprovalError(StateError):
-    """A decision that fits no open call, or is none. It ends the run, also from inside a call."""
+    """A decision that fits no open call, or something else in its place. It ends the run, also from inside a call."""
 
 
 def undecided(run: Run, planned: list[Planned]) -> Flow:
     """Apply the decisions at hand. Returns every gated call of the batch if one of them still waits, else [].
 
     Raises:
-        ApprovalError: a decision for a call that is not open, or one that is none.
+        ApprovalError: a decision for a call that is not open, or something else in its place.
     """
     decisions = run.approvals or {}
     if not run.path:

@@ -13,7 +13,7 @@ from .effects import Message, Reply
 from .errors import InvalidReply
 from .history import is_dict
 from .merging import add, merged, own
-from .messages import body_error, choice_error, first_choice, text_of
+from .messages import as_parts, body_error, choice_error, first_choice, text_of
 from .streamed_calls import StreamedCalls
 
 _LEGACY_INDEX = -1
@@ -163,20 +163,14 @@ class Assembler:
 
     def _take_content(self, content: Any, shown: Message) -> None:
         self._came = True
-        parts = (
-            cast("list[Any]", content)
-            if isinstance(content, list)
-            else [content if is_dict(content) else {"type": "text", "text": content}]
-        )
-        text = text_of({"content": parts})
-        if text:
+        parts = as_parts(content)
+        if text := text_of({"content": parts}):
             shown["content"] = text
         for part in parts:
             if is_dict(part) and part.get("type") == "text":
                 self._text.append(text_of({"content": [part]}))
             else:
-                text = "".join(self._text)
-                if text:
+                if text := "".join(self._text):
                     self._parts.append({"type": "text", "text": text})
                 self._text = []
                 add("content", self._parts, part)

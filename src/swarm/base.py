@@ -53,7 +53,7 @@ class Base:
             it (at debug level; nothing of a run is logged at others); returns a text.
 
     Raises:
-        TypeError: a policy that is none, an observer or `redact` that cannot be called, another argument of a wrong type.
+        TypeError: a policy without hooks, an observer or `redact` that cannot be called, another argument of a wrong type.
         ValueError: another value of `tool_errors`, `parallel_tools` below 1.
         ConfigError: a client that is a text or a class, a profile that there is not.
     """

@@ -97,7 +97,7 @@ class Swarm(Base, LowLevel):
         Raises:
             TypeError: an argument of a wrong type.
             ValueError: `max_turns` or `timeout` out of range.
-            ConfigError: no client was given and the environment names none; what was given is none.
+            ConfigError: no client was given and the environment names none; or what was given is no client.
             HistoryError: messages that cannot be sent.
             AgentError: lists of an agent were changed since it was made, and hold now what no model could call.
             StateError: an approval for a call that is not open.

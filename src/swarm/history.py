@@ -279,43 +279,37 @@ class _Batch:
 
     def __init__(self, turns: list[_Turn]) -> None:
         self.answered: set[str] = set()
-        self.by_id: dict[str, deque[_Place]] = {}
-        self.by_name: dict[str, deque[_Place]] = {}
-        self.in_order: deque[_Place] = deque()
+        self.open: dict[Any, deque[_Place]] = {}  # by (id, name), id, (name,), and all of them by None
         for turn in turns:
             self.add(turn)
 
     def add(self, turn: _Turn) -> None:
         """Another turn."""
         for at, call in enumerate(turn.calls):
+            id, name = call["id"], call_name(call)
             if turn.answers[at] is not None:
-                self.answered.add(call["id"])
+                self.answered.add(id)
                 continue
-            place = (turn, at)
-            self.by_id.setdefault(call["id"], deque()).append(place)
-            self.by_name.setdefault(call_name(call), deque()).append(place)
-            self.in_order.append(place)
+            for key in ((id, name), id, (name,), None):
+                self.open.setdefault(key, deque()).append((turn, at))
 
     def place(self, id: str, name: Any, past: dict[str, list[_Place]]) -> _Place | None:
         """Where an answer belongs; None if nowhere."""
-        found = _first_open(self.by_id.get(id))
+        name = legal_name(name) if name else ""
+        found = self._first((id, name), id) if id else self._first((name,), None)
         if found is not None or (id and id in self.answered):
             return found
-        if past.get(id):
-            return past[id].pop()
-        if id:
-            return _first_open(self.by_id.get(""))
-        return (_first_open(self.by_name.get(legal_name(name))) if name else None) or _first_open(self.in_order)
+        return past[id].pop() if past.get(id) else self._first(("", name), "")
 
-
-def _first_open(places: deque[_Place] | None) -> _Place | None:
-    """The first place that has no answer. Those that have are thrown away, so that none is looked at for ever."""
-    while places:
-        turn, at = places[0]
-        if turn.answers[at] is None:
-            return turn, at
-        places.popleft()
-    return None
+    def _first(self, *keys: Any) -> _Place | None:
+        """The first place that has no answer. Those that have are thrown away, so that none is looked at for ever."""
+        for places in filter(None, map(self.open.get, keys)):
+            while places:
+                turn, at = places[0]
+                if turn.answers[at] is None:
+                    return turn, at
+                places.popleft()
+        return None
 
 
 class _Repair:
@@ -355,15 +349,15 @@ class _Repair:
                 self._end_batch()
 
     def _answer(self, message: Message) -> None:
-        id = str(message.get("tool_call_id") or "")
+        id, name = str(message.get("tool_call_id") or ""), message.get("tool_name") or message.get("name")
         if self.batch is None:
             turn = self.turns[-1] if self.turns else None
-            if turn is not None and turn.next < len(turn.calls) and turn.calls[turn.next]["id"] == id:
+            if turn and turn.next < len(turn.calls) and (call := turn.calls[turn.next])["id"] == id and name in (None, "", call_name(call)):
                 turn.answers[turn.next] = message
                 turn.next += 1
                 return
             self.batch = _Batch(self.turns)
-        place = self.batch.place(id, message.get("tool_name") or message.get("name"), self.past)
+        place = self.batch.place(id, name, self.past)
         if place is not None:
             turn, at = place
             turn.answers[at] = message

@@ -85,7 +85,7 @@ def checked(limits: Limits | None) -> Limits | None:
     """The limits given, or None.
 
     Raises:
-        TypeError: they are none.
+        TypeError: something else.
     """
     if limits is not None and not isinstance(limits, Limits):  # type: ignore[redundant-expr]  # callers without a type checker
         raise TypeError(f"limits must be a Limits, not {limits!r}: limits=Limits(model_calls=10)")

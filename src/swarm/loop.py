@@ -17,6 +17,7 @@ from .errors import Cancelled, LimitExceeded, attach
 from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
 from .history import NOT_EXECUTED, open_calls, unique_ids
 from .messages import assistant_message
+from .models.profiles import ending
 from .offers import offered, table_of
 from .request import answered, request_for
 from .run import Run, RunInfo
@@ -95,7 +96,7 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history), run.numbers)
     run.origins[id(message)] = run.asked
     run.history.append(message)
-    run.replied, run.finish = run.turn, reply.finish_reason
+    run.replied, run.finish = run.turn, ending(reply.finish_reason)
     run.over = None if message["tool_calls"] else limits.last_words(message, run.finish)
     if watched:
         if not reply.told:

@@ -34,8 +34,8 @@ _REPLACED = ("function_call", "tool_name")
 _NULL_IF_EMPTY = ("annotations", "refusal")
 _NO_TEXT = "(empty)"
 _NOT_AN_OBJECT = "not_an_object"
-# Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek.
-_FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource"))
+# Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek, Zhipu.
+_FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource", "network_error"))
 # What providers write into an error body's type or code where the HTTP status is missing, and the status it stands for.
 _STATUS_OF = {
     "authentication_error": 401,
@@ -61,6 +61,12 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "".join(part["text"] for part in parts if is_dict(part) and isinstance(part.get("text"), str))
 
 
+def as_parts(content: Any) -> list[Any]:
+    """A reply's content in parts, each with a type; what has none is text."""
+    parts = cast("list[Any]", content) if isinstance(content, list) else [content]
+    return [{"type": "text", **part} if is_dict(part) else {"type": "text", "text": part} for part in parts]
+
+
 # From a provider
 
 
@@ -81,6 +87,8 @@ def assistant_message(raw: Mapping[str, Any], sender: str) -> Message:
     content: Any = raw.get("content")
     if not content:
         content = None if calls or raw.get("refusal") else ""
+    elif isinstance(content, list):
+        content = as_parts(content)
     elif isinstance(content, str) and not content.isascii():
         content = _whole(content)
     message: Message = {"role": "assistant", "content": content, "sender": sender, "tool_calls": calls}
@@ -138,7 +146,7 @@ def first_choice(raw: Any) -> dict[str, Any] | None:
     """The choice with index 0, or without an index; None if there is none."""
     choices: Any = raw.get("choices") if is_dict(raw) else None
     for choice in cast("list[Any]", choices) if isinstance(choices, list) else ():
-        if is_dict(choice) and not choice.get("index"):
+        if is_dict(choice) and choice.get("index") in (0, None, "", "0"):
             return choice
     return None
 

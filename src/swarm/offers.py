@@ -126,7 +126,8 @@ def check_agent(agent: Agent) -> None:
     """Refuse at construction what could only fail later.
 
     Raises:
-        AgentError: handoffs that are none, functions no model could call, callbacks with parameters nobody fills.
+        AgentError: an entry of `handoffs` that is neither Agent nor Handoff, functions no model could call, callbacks with parameters
+            nobody fills.
     """
     for entry in agent.handoffs:
         if not isinstance(entry, Agent | Handoff):

@@ -27,6 +27,9 @@ from .types import Agent
 _VALUE = "value"  # the key of an answer that is no object by itself, since providers take only objects
 _ASKED_AGAIN = "Your last answer cannot be used: "
 _OPENING = re.compile(r"[{\[]")
+_BEGINS_JSON = re.compile(r"\{\s*\"|\[\s*[{\[\"\d]")  # and not words in brackets
+_BRACKET_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\\n]|\\.)*"')
+_FENCED = re.compile(r"^[ \t]*```\w*[ \t]*\r?\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _TRIES = 1000  # places in a text where JSON may begin
 
 
@@ -52,7 +55,8 @@ class Output:
     def __init__(self, kind: Any, agent: str) -> None:
         from .adapters import nearest_adapter  # loads most of pydantic, which agents without a type do without
 
-        def answer(value: Any) -> None: ...
+        def answer(value: Any) -> None:
+            """Takes the value as a tool takes an argument, so that schema and reading are those of tools."""
 
         if nearest_adapter(kind, [])[1]:
             raise AgentError(
@@ -131,6 +135,8 @@ def asked_again(message: Message) -> bool:
 def settled(run: Run, message: Message, reason: str | None) -> Flow:
     """Read the final text of a turn into `run.output`. Returns the reason to stop, or None to ask the model once more.
 
+    Of a text that was cut off only an object counts, which shows that it is whole: half a number is a number.
+
     Args:
         run: the run.
         message: the turn's message.
@@ -140,9 +146,8 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
         OutputError: the text does not fit, nor did the one before.
     """
     at = next(at for at in range(len(run.history) - 1, -1, -1) if run.history[at] is message)  # answers to its calls may follow it
-    asked = at > 0 and asked_again(run.history[at - 1])
-    calls, output = message.get("tool_calls"), output_of(run.agent)
-    if calls and not asked:
+    asked, calls, output = at > 0 and asked_again(run.history[at - 1]), message.get("tool_calls"), output_of(run.agent)
+    if (calls and not asked) or (reason in ("length", "content_filter") and not output.bare and output.kind is not str):
         return reason
     try:
         if calls:
@@ -165,15 +170,32 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
 
 
 def values_in(text: str) -> list[Any]:
-    """The JSON values in a text: the whole of it, or else the objects and arrays that stand in it, the last one first."""
+    """The JSON values in a text: the whole of it, or else those in fences, then other objects and arrays in it, each the last first.
+
+    What stands inside of broken JSON is none of them: a part of an answer may look like the whole, such as the last child of a tree.
+    """
     decoder = json.JSONDecoder()
     with suppress(ValueError, RecursionError):
         return [decoder.decode(text.strip())]
-    found: list[Any] = []
+    found, fenced = list[Any](), list[Any]()
+    for block in _FENCED.findall(text):
+        with suppress(ValueError, RecursionError):
+            fenced.append(decoder.decode(block))
     at, tries = 0, 0
     while (opening := _OPENING.search(text, at)) is not None and (tries := tries + 1) < _TRIES:
-        at = opening.end()
-        with suppress(ValueError, RecursionError):
+        try:
             value, at = decoder.raw_decode(text, opening.start())
             found.append(value)
-    return found[::-1]
+        except (ValueError, RecursionError):
+            at = _end_of_broken(text, opening.start()) if _BEGINS_JSON.match(text, opening.start()) else opening.end()
+    return fenced[::-1] + found[::-1]
+
+
+def _end_of_broken(text: str, start: int) -> int:
+    """Where broken JSON ends: behind the bracket that closes its first, or, if none does, at the end of the text."""
+    depth = 0
+    for token in _BRACKET_OR_STRING.finditer(text, start):
+        depth += (token[0] in "{[") - (token[0] in "}]")
+        if depth == 0:
+            return token.end()
+    return len(text)

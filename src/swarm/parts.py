@@ -16,7 +16,7 @@ from .history import is_dict
 from .tools import result_text
 
 # Long enough that no word, id or hash is meant; in text of one script there is hardly any that mixes cases and digits so.
-_ENCODED = re.compile(r"(?:data:[\w.+-]+/[\w.+;=-]+,)?[A-Za-z0-9+/_-]{200,}={0,2}")
+_ENCODED = re.compile(r"(?a)(?<![\w+/-])(?:data:[\w.+;=/-]+,)?(?:[\w+/-]{200,}+=*|(?:[\w+/-]{60,}+\r?\n){3,}+(?:[\w+/-]++=*(?!\S))?)")
 _MIXED = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]")))
 
 
@@ -79,7 +79,7 @@ def told(value: Any, more: Sequence[Any] = ()) -> tuple[str, list[Message]]:
         more: the parts of its Result: each an Image, a File, or a content part as a dict.
 
     Raises:
-        TypeError: a part that is none.
+        TypeError: a part that is something else.
     """
     items: list[Any] = [value]
     if isinstance(value, list) and any(isinstance(item, File) for item in cast("list[Any]", value)):

@@ -220,8 +220,12 @@ def checked(state: State) -> Saved:
     from .state_form import read_saved  # makes pydantic models, which only programs that load states need
 
     version = state.get("version")
+    if "version" not in state:
+        raise StateError("this is no saved state: it has no version; load what json.dumps(response.state()) gave")
     if type(version) is not int or version != VERSION:
-        raise StateError(f"state has version {version!r}; this release reads version {VERSION}")
+        raise StateError(
+            f"the state has version {version!r}, this release reads version {VERSION}; resume it with the release that saved it"
+        )
     saved = read_saved(state)
     if saved.counts is None:
         raise StateError("this is no saved state. state.counts: it is missing")

@@ -33,7 +33,7 @@ class StreamedCalls:
         return bool(self._all)
 
     def finished(self) -> list[Message]:
-        """The whole calls in the order of their numbers; what has neither name nor arguments is none."""
+        """The whole calls in the order of their numbers; what has neither name nor arguments is left out."""
         return [call.finished() for call in sorted(self._all, key=lambda call: call.slot) if call.is_call()]
 
     def take(self, entries: list[Any]) -> list[Message]:
@@ -136,6 +136,8 @@ class _Piece:
     def __init__(self, entry: dict[str, Any]) -> None:
         function, index, id, kind = entry.get("function"), entry.get("index"), entry.get("id"), entry.get("type")
         self.function: dict[str, Any] = function if is_dict(function) else {}
+        if isinstance(index, str | float):
+            index = int(digits) if len(digits := str(index).removesuffix(".0")) < 10 and digits.isdecimal() else None
         self.index: int | None = index if type(index) is int else None
         self.id = "" if id is None else str(id)
         self.kind = kind if isinstance(kind, str) and kind else "function"
@@ -228,7 +230,7 @@ class _Call:
         return (self.name != "" and not (self.is_echo and not self.given_id)) or self.size > 0 or self.is_custom()
 
     def opening(self) -> Message | None:
-        """The first delta of this call, with all that has come of it; None as long as it is none."""
+        """The first delta of this call, with all that has come of it; None as long as there is nothing to call."""
         if not self.is_call():
             return None
         self._is_told = True
@@ -243,6 +245,8 @@ class _Call:
         function = self._add_name(piece.name)
         # A call that is said once more as a whole is not said twice.
         if not self.is_said_by(piece.text):
+            if piece.text.lstrip()[:1] == "{" and self.arguments().strip() == "{}":  # Bedrock's place for arguments that come later
+                self._pieces.clear()
             self._add_arguments(piece)
             if piece.text:
                 function["arguments"] = piece.text

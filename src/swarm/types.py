@@ -180,7 +180,7 @@ class Agent(BaseModel):
 
         Raises:
             AgentError: a name that no provider takes.
-            TypeError: `limits` is none.
+            TypeError: `limits` is neither Limits nor None.
         """
         from .agents import agent_tool
 
@@ -232,8 +232,8 @@ class Handoff:
         limits: what may be used inside one call, with `returns=True`; see `Agent.as_tool`.
 
     Raises:
-        AgentError: `agent` is none, `when` or `history_filter` cannot be called, `limits` without `returns=True`.
-        TypeError: `limits` is none.
+        AgentError: `agent` is no Agent, `when` or `history_filter` cannot be called, `limits` without `returns=True`.
+        TypeError: `limits` is neither Limits nor None.
     """
 
     __slots__ = ("agent", "description", "history_filter", "limits", "message", "name", "returns", "when")

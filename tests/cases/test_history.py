@@ -225,6 +225,21 @@ def test_calls_of_another_kind_pass_through(keep: Any, profile: str) -> None:
     assert is_valid(model.requests[0]["messages"])
 
 
+@pytest.mark.parametrize("kind", [Swarm, AsyncSwarm])
+def test_private_fields_come_back_to_their_provider_over_another_one(kind: Any) -> None:
+    """P11, D26: two agents with clients of their own; what one's model said in private is told to it again, and never to the other's."""
+    first = ScriptedModel([Turn(calls=[call("transfer_to_b")], extra={"reasoning_content": "of A"}), "end"])
+    second = ScriptedModel([Turn(calls=[call("transfer_to_a")], extra={"reasoning_content": "of B"})])
+    a, b = Agent(name="A", client=first), Agent(name="B", client=second)
+    a.handoffs, b.handoffs = [b], [a]
+    swarm = kind(first)
+    response = asyncio.run(swarm.run(a, [USER])) if kind is AsyncSwarm else swarm.run(a, [USER])
+    assert response.text == "end"
+    assert [message.get("reasoning_content") for message in response.messages if message["role"] == "assistant"] == ["of A", "of B", None]
+    said = [[message.get("reasoning_content") for message in request["messages"]] for request in (*second.requests, first.requests[1])]
+    assert [[text for text in texts if text] for texts in said] == [[], ["of A"]]
+
+
 # States from outside
 
 

@@ -353,6 +353,17 @@ def test_a_cut_off_reply_runs_none_of_its_calls(drive: Drive, finish: str) -> No
     assert is_valid(response.messages)
 
 
+@pytest.mark.parametrize("finish", ["model_length", "max_tokens", "MAX_TOKENS", "sensitive", "SAFETY"])
+def test_a_cut_off_has_many_words(drive: Drive, finish: str) -> None:
+    """D5, L05: a provider's own word for it protects from half a call all the same."""
+    reason = "content_filter" if finish.startswith(("s", "S")) else "length"
+    assert drive(Agent(), HI, [Turn("half a", finish_reason=finish)]).stop_reason == reason
+    cut = Turn(None, [call("tick")], finish_reason=finish)
+    turns = [cut, cut] if reason == "length" else [cut]
+    response = drive(Agent(functions=[tick]), HI, turns)
+    assert (response.stop_reason, response.context_variables) == (reason, {})
+
+
 def test_a_second_cut_off_in_a_row_ends_the_run(drive: Drive) -> None:
     """D5"""
     cut = Turn(None, [call("tick")], finish_reason="length")

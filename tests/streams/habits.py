@@ -36,7 +36,7 @@ class Habits:
     """How a server streams calls.
 
     Attributes:
-        index: right; from 1; absent; null; always 0; the position in the chunk; another one for the arguments than for the name.
+        index: right; right, as text; from 1; absent; null; always 0; the position in the chunk; another for the arguments than the name.
         ids: in the first piece; in every; in the second; in the first and then empty or null; none; empty.
         names: in the first piece; in every; cut in two pieces before the arguments; in the second piece.
         types: in the first piece; in every; none.
@@ -57,7 +57,7 @@ class Habits:
 
     @property
     def has_right_index(self) -> bool:
-        return self.index in ("right", "from 1")
+        return self.index in ("right", "as text", "from 1")
 
     @property
     def has_id_at_once(self) -> bool:
@@ -90,7 +90,7 @@ class Habits:
 
 HABITS = st.builds(
     Habits,
-    index=st.sampled_from(["right", "from 1", "absent", "null", "zero", "position", "elsewhere"]),
+    index=st.sampled_from(["right", "as text", "from 1", "absent", "null", "zero", "position", "elsewhere"]),
     ids=st.sampled_from(["first", "every", "late", "empty later", "null later", "none", "empty"]),
     names=st.sampled_from(["first", "every", "pieces", "second"]),
     types=st.sampled_from(["first", "every", "none"]),
@@ -139,7 +139,7 @@ def pieces_of(random: Random, call: Call, at: int, habits: Habits) -> list[Entry
 def _entry(call: Call, at: int, number: int, arguments: Any, habits: Habits) -> Entry:
     first = number == 0
     entry: Entry = {}
-    numbers = {"right": at, "from 1": at + 1, "null": None, "zero": 0, "elsewhere": 2 * at + (not first)}
+    numbers = {"right": at, "as text": str(at), "from 1": at + 1, "null": None, "zero": 0, "elsewhere": 2 * at + (not first)}
     if habits.index in numbers:
         entry["index"] = numbers[habits.index]
     if habits.ids == "every" or number == (1 if habits.ids == "late" else 0 if habits.has_id_at_once else -1):

@@ -43,7 +43,7 @@ def client_for(offline: bool, base_url: str | None) -> Any:
 
     Raises:
         Failure: both.
-        ConfigError: a base URL that is none.
+        ConfigError: a base URL that is not a URL.
     """
     if offline and base_url is not None:
         raise Failure("--offline and --base-url exclude each other", 2)

@@ -145,7 +145,8 @@ class SyncDriver:
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
         try:
-            chunks, together, name = *self._opened(effect), effect.agent.name
+            chunks, together = self._opened(effect)
+            name = effect.agent.name
             for batch in chunks:
                 for chunk in batch if together else (batch,):
                     delta = assembler.feed(chunk)

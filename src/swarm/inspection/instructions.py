@@ -45,7 +45,7 @@ class Instructions:
 _NAME = r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+"  # with "_", as in no word of a language
 _QUOTE = "[`'\"*]*"
 _THE = r"(?:(?:the|your)\s+)?(?:(?:tool|function)s?\s+)?"
-# "Use look_up to ..." is a call, "use snake_case names" is none.
+# "Use look_up to ..." is a call, "use snake_case names" is not.
 _GOES_ON = r"(?:to|for|when|if|with|and|or|on|in|at|once|before|after|first|only|as|until|unless|then|again|tool|function)\b"
 _PYTHONS = "|".join(name for name in vars(builtins) if name.islower() and name.isalpha())  # "use print()"
 _MENTIONED = [

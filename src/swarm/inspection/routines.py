@@ -171,7 +171,7 @@ def _marks(text: str) -> list[tuple[int, int, int, int, str]]:
 
 
 def _place(stack: list[tuple[int, Routine]], indent: int, number: int, letter: str) -> Routine | None:
-    """The open list that a step goes on with; those inside it are closed. None if it begins a list."""
+    """The open list that a step continues, after closing those inside it. None if the step begins a list."""
     if not letter and number == 1:
         return None
     fits = [routine for _, routine in reversed(stack) if letter and number in (0, routine.last)]

@@ -95,7 +95,7 @@ class ChunkReader:
         return chunks
 
     def _read(self, events: list[bytes], chunks: list[dict[str, Any]]) -> None:
-        for data in events:
+        for at, data in enumerate(events, 1):
             if data.startswith(_DONE):
                 self.done = True
                 break
@@ -103,6 +103,9 @@ class ChunkReader:
                 chunk: Any = from_json(data)
                 reason = chunk["choices"][0]["finish_reason"]
             except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, half a character, or something wrong
+                if b"\n" in data and _is_json(data.partition(b"\n")[0]):  # chunks without the empty line between them
+                    events[at:at] = filter(None, data.split(b"\n"))
+                    continue
                 chunk, reason = self._unusual(data)
             if reason == "error" or chunk.get("error"):
                 self.done = True
@@ -146,6 +149,13 @@ class ChunkReader:
         if is_dict(said) and (said.get("error") or said.get("choices")):
             return said
         return {"error": said if said and isinstance(said, dict | str) else data.decode("utf-8", "replace") or "an error without words"}
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        return is_dict(from_json(line))
+    except ValueError:
+        return False
 
 
 def whole_as_chunk(completion: dict[str, Any], reply: Reply) -> dict[str, Any]:

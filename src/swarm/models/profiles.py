@@ -262,6 +262,22 @@ _SIGNED = re.compile(r"gemini-([3-9]|[1-9]\d)")
 _SIGNATURE = "skip_thought_signature_validator"
 
 
+# Words for the end of a reply for which the API reference has others: Mistral's (docs.mistral.ai/api), Zhipu's (docs.bigmodel.cn), and
+# Anthropic's and Gemini's own, which gateways pass on.
+_ENDINGS = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "model_length": "length",
+    "safety": "content_filter",
+    "sensitive": "content_filter",
+}
+
+
+def ending(reason: str | None) -> str | None:
+    """Why a model stopped, in the word of the API reference if it has one: a reply that was cut off must not pass for a whole one."""
+    return _ENDINGS.get(reason.lower(), reason) if reason else None
+
+
 def choose(base_url: str | None, model: str | None, override: Profile | str | None = None) -> Profile:
     """The profile for a request.
 

@@ -40,7 +40,7 @@ def assert_handoffs(response: Response, agents: Sequence[str | Agent], /) -> Non
 
 
 def assert_called(response: Response, name: str, count: int | None = None, /, **arguments: Any) -> list[ToolCall]:
-    """Assert that a run called a function, whatever came of it; a call that was refused, skipped or not understood is none.
+    """Assert that a run called a function, whatever came of it; a call that was refused, skipped or not understood does not count.
 
     Args:
         response: the run's.

@@ -102,7 +102,7 @@ class Function:
 
 
 def read(tools: Any, hints: Mapping[str, Hint]) -> list[Function]:
-    """The functions of a request's `tools`; entries that are none are left out."""
+    """The functions of a request's `tools`; other entries are left out."""
     entries = [as_dict(entry) for entry in as_list(tools)]
     functions = [Function(entry, hints.get(str(as_dict(entry.get("function")).get("name")))) for entry in entries]
     return [function for function in functions if function.name]

@@ -98,7 +98,7 @@ class PolicyConformance:
     def test_runs_may_overlap(self) -> None:
         """Two runs that go on by turns come to what each comes to alone."""
         alone, policy = _told(self.ran("stream", self.make())), self.make()
-        streams = [Swarm(ScriptedModel(self.turns()), policies=[policy]).stream(self.agent(), self.text) for _ in "12"]
+        streams = [Swarm(ScriptedModel(self.turns()), policies=[policy]).stream(self.agent(), self.text) for _ in range(2)]
         waiting = list(streams)
         while waiting:
             waiting = [stream for stream in waiting if next(stream, None) is not None]
@@ -107,7 +107,7 @@ class PolicyConformance:
             require(came["alone"] == came["beside another"], "Runs that overlap share nothing.", _differences(came))
 
     def test_the_end_of_a_run_is_told(self) -> None:
-        """An event hook passes on every event that it does not mean to hide; the last one, Done, is none to hide."""
+        """An event hook passes on every event that it does not mean to hide; the last one, Done, must not be hidden."""
         events = list(Swarm(ScriptedModel(self.turns()), policies=[self.make()]).stream(self.agent(), self.text))
         require(events and isinstance(events[-1], Done), "The last event of a stream is Done.", repr(events[-1:]))
 
