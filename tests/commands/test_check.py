@@ -186,3 +186,10 @@ def test_the_examples_are_clean(swarm: Commands, targets: tuple[str, ...], monke
     result = swarm("check", *paths)
     assert result.exit_code == 0, result.stdout + result.stderr
     assert f"nothing found by {len(RULES)} rules" in result.stdout
+
+
+def test_the_step_that_hands_over_without_a_way_back_is_told_so(swarm: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples' only warnings, which their README names."""
+    monkeypatch.chdir(ROOT)
+    result = swarm("check", "examples/routines/step3_handoffs.py:triage_agent", "--ignore", "unreachable-agent", "--json")
+    assert [finding["rule"] for finding in json.loads(result.stdout)["findings"]] == ["no-way-back", "no-way-back"]
