@@ -55,7 +55,12 @@ def main(example: str) -> None:
     print(f"{example}: {len(cases) - len(wrong)} of {len(cases)} right, accuracy {1 - len(wrong) / len(cases):.2f}")
 
 
+def with_cases() -> list[str]:
+    """The examples that have cases."""
+    return sorted(folder.parent.name for folder in Path(__file__).parent.glob("*/evals"))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m examples.evals airline | triage_agent | weather_agent")
+    if len(sys.argv) != 2 or sys.argv[1] not in with_cases():
+        sys.exit(f"usage: python -m examples.evals {' | '.join(with_cases())}")
     main(sys.argv[1])

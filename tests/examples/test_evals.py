@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from collections import Counter
 from typing import Any
 
@@ -12,6 +14,7 @@ from examples.evals import asked_for, load_cases, misses
 from swarm import Agent, OfflineModel, Swarm
 from swarm.models.scripted import ScriptedModel, call
 from swarm.tools import tool_of
+from tests.examples.talk import ROOT
 
 WITH_CASES = ("airline", "triage_agent", "weather_agent")
 
@@ -97,3 +100,9 @@ def test_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent(functions=[initiate_refund])
     assert asked_for(Swarm(ScriptedModel([call("initiate_refund")])), agent, case, {}) == ("initiate_refund", {})
     assert ran == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["basic"], ["nothing"], ["airline", "more"]])
+def test_an_example_without_cases_is_refused_with_those_that_have_some(arguments: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", "examples.evals", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"usage: python -m examples.evals {' | '.join(WITH_CASES)}\n")
