@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -103,8 +104,9 @@ TEXT = {"type": "text", "text": "a"}
 )
 def test_where_an_item_of_a_list_goes(items: list[Any], item: Any, after: list[Any]) -> None:
     """P11, S09: behind the others, or together with the one whose number, kind and id it has, or, without a number, with the last."""
-    add("parts", items, item)
-    assert items == after
+    found = copy.deepcopy(items)
+    add("parts", found, item)
+    assert found == after
 
 
 def test_a_thought_that_is_signed_is_said_once_and_ended() -> None:
