@@ -132,3 +132,87 @@ def test_what_a_caller_adds_to_a_message_goes_along() -> None:
         wired = WireHistory(profile)
         wired.add(marked, own)
         assert ["cache_control" in message for message in wired.with_system(None)] == [goes] * 3
+
+
+REFUSED = {"role": "assistant", "content": None, "refusal": "I will not."}
+
+
+@pytest.mark.parametrize(
+    ("profile", "sent"),
+    [
+        (Profile(), REFUSED),
+        (Profile(refuse_empty_text=True), {"role": "assistant", "content": "I will not."}),
+        (Profile(empty_content="empty"), {"role": "assistant", "content": "I will not."}),
+        (Profile(empty_content="absent"), {"role": "assistant", "content": "I will not."}),
+        (Profile(strip=True), {"role": "assistant", "content": "I will not."}),
+    ],
+)
+def test_a_refusal_is_text_where_null_content_is_not_taken(profile: Profile, sent: dict[str, Any]) -> None:
+    """P02, P03"""
+    assert wire([REFUSED], None, profile) == [sent]
+
+
+@pytest.mark.parametrize("refuse", [False, True])
+def test_empty_parts_are_left_out_only_where_they_are_refused(refuse: bool) -> None:
+    """P03"""
+    empty, picture = {"type": "text", "text": ""}, {"type": "image_url", "image_url": {"url": "data:,"}}
+    found = wire([{"role": "user", "content": [empty, picture]}], None, Profile(refuse_empty_text=refuse))
+    assert found[0]["content"] == ([picture] if refuse else [empty, picture])
+
+
+def calls_sent(profile: Profile, *calls: dict[str, Any], own: bool = True) -> list[dict[str, Any]]:
+    """The calls of a message as they are sent."""
+    wired = WireHistory(profile)
+    wired.add([{**ASKED, "tool_calls": list(calls)}, *({**ANSWER, "tool_call_id": call["id"]} for call in calls)], own)
+    return wired.with_system(None)[0]["tool_calls"]
+
+
+def with_function(**function: Any) -> dict[str, Any]:
+    return {**CALL, "function": {**CALL["function"], **function}}
+
+
+def test_each_wish_about_calls_is_met_by_itself() -> None:
+    """P11, P16: also of a profile that has no other."""
+    signed = {"google": {"thought_signature": "dummy"}}
+    assert calls_sent(Profile(call_signature="dummy"), CALL) == [{**CALL, "extra_content": signed}]
+    assert calls_sent(Profile(tool_name="[a-z]+_[a-z0-9]+"), CALL) == [with_function(name="tool_f")]
+    assert calls_sent(Profile(object_arguments=True), with_function(arguments="[1]")) == [
+        with_function(arguments='{"not_an_object":"[1]"}')
+    ]
+    assert calls_sent(Profile(), CALL) == [CALL]
+
+
+@pytest.mark.parametrize("extra", [{}, {"google": {}}, {"google": {"thought_signature": ""}}, {"google": "x"}, {"other": {}}, "x"])
+def test_a_call_that_only_looks_signed_gets_a_signature(extra: Any) -> None:
+    """P11"""
+    second = {**CALL, "id": "call_2"}
+    first, other = calls_sent(Profile(call_signature="dummy"), {**CALL, "extra_content": extra}, second)
+    assert first["extra_content"] == {"google": {"thought_signature": "dummy"}}
+    assert other == second
+    own = {**CALL, "extra_content": {"google": {"thought_signature": "own"}}}
+    assert calls_sent(Profile(call_signature="dummy"), own) == [own]
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        ("", "{}"),
+        (" ", "{}"),
+        ("[1]", '{"not_an_object":"[1]"}'),
+        ("{", '{"not_an_object":"{"}'),
+        ('{"a": NaN}', '{"not_an_object":"{\\"a\\": NaN}"}'),
+        ("null", '{"not_an_object":"null"}'),
+    ],
+)
+def test_arguments_for_who_takes_objects_only(text: str, sent: str) -> None:
+    """T06"""
+    assert calls_sent(Profile(object_arguments=True), with_function(arguments=text))[0]["function"]["arguments"] == sent
+
+
+def test_private_fields_that_are_kept_are_kept_for_their_provider_only() -> None:
+    """P11"""
+    profile = Profile(strip=True, keep=frozenset(("extra_content",)))
+    private = {**CALL, "extra_content": {"x": 1}, "other": 1}
+    assert calls_sent(profile, private) == [{**CALL, "extra_content": {"x": 1}}]
+    assert calls_sent(profile, private, own=False) == [CALL]
