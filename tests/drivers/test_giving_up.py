@@ -383,7 +383,7 @@ def test_what_leaves_a_run_is_a_plain_run_timeout(drive: Drive, parallel: bool) 
         return "late"
 
     with pytest.raises(RunTimeout) as caught:
-        drive(Agent(functions=[wait]), "go", [[call("wait"), call("wait")]], timeout=SHORT, swarm={"parallel_tools": parallel})
+        drive(Agent(functions=[wait]), "go", [[call("wait"), call("wait")]], timeout=10 * SHORT, swarm={"parallel_tools": parallel})
     gate.set()
     assert type(caught.value) is RunTimeout
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
