@@ -200,3 +200,23 @@ def test_text_in_any_script_is_left_alone() -> None:
     )
     assert (message["content"], message["reasoning_content"]) == ("é 東京", "é")
     assert message["tool_calls"][0]["function"]["arguments"] == '"é"'
+
+
+@pytest.mark.parametrize("index", [0, None, "", "0"])
+def test_the_first_choice_however_it_is_numbered(index: Any) -> None:
+    """P08"""
+    choices = [
+        {"index": 1, "message": {"content": "b"}},
+        {"index": "1", "message": {"content": "c"}},
+        {"index": index, "message": {"content": "a"}},
+    ]
+    assert read_reply({"choices": choices}).message["content"] == "a"
+
+
+def test_an_id_with_half_a_character_gets_one_that_can_be_sent() -> None:
+    """P08"""
+    call = {"id": "\ud83d", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    history = [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "\ud83d", "content": "x"}]
+    sent = wire(history, None, Profile(id_pattern="[a-z0-9]{9}"))
+    assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"]
+    assert sent[1]["tool_call_id"].isalnum()

@@ -27,6 +27,7 @@ def test_who_answered_is_who_said_so_first() -> None:
     told: list[dict[str, Any]] = [
         chunk({"content": "a"}, id="", model=None),
         chunk(id=5, model=""),
+        chunk(id=[], model=5),
         chunk(id="one", model="m"),
         chunk(id="two", model="n"),
         chunk(id=None, model=None),
@@ -124,3 +125,11 @@ def test_what_had_come_of_a_reply() -> None:
     assert assembler.partial() is None
     assembler.feed(chunk({"content": "half"}))
     assert assembler.partial() == {"role": "assistant", "content": "half"}
+
+
+def test_parts_of_any_kind_keep_their_order() -> None:
+    """P11: what is no object too, which only its provider understands."""
+    picture = {"type": "image", "url": "x"}
+    reply, shown = read(chunk({"content": [{"type": "text", "text": "a"}, picture]}), chunk({"content": "b"}), chunk({"content": [5]}))
+    assert reply.message["content"] == [{"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}, 5]
+    assert [delta.get("content") for delta in shown] == ["a", "b"]
