@@ -128,8 +128,8 @@ def test_what_had_come_of_a_reply() -> None:
 
 
 def test_parts_of_any_kind_keep_their_order() -> None:
-    """P11: what is no object too, which only its provider understands."""
+    """P11: text that goes on behind a picture is a part of its own."""
     picture = {"type": "image", "url": "x"}
-    reply, shown = read(chunk({"content": [{"type": "text", "text": "a"}, picture]}), chunk({"content": "b"}), chunk({"content": [5]}))
-    assert reply.message["content"] == [{"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}, 5]
+    reply, shown = read(chunk({"content": [{"type": "text", "text": "a"}, picture]}), chunk({"content": "b"}))
+    assert reply.message["content"] == [{"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}]
     assert [delta.get("content") for delta in shown] == ["a", "b"]
