@@ -175,7 +175,7 @@ def test_a_status_that_is_said_in_words(field: str, said: str, status: int) -> N
     assert body_error({"error": {"message": "m", field: said}}).status == status
 
 
-@pytest.mark.parametrize("reason", ["error", "abort", "aborted", "insufficient_system_resource"])
+@pytest.mark.parametrize("reason", ["error", "abort", "aborted", "insufficient_system_resource", "network_error"])
 def test_every_end_that_is_a_failure(reason: str) -> None:
     """P08"""
     assert isinstance(choice_error({"finish_reason": reason}), ServerError)

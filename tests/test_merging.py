@@ -121,6 +121,13 @@ def test_a_thought_that_is_signed_is_said_once_and_ended() -> None:
         assert items == [said, {"type": "thinking", "thinking": "more"}]
 
 
+def test_a_last_piece_may_bring_the_signature() -> None:
+    """P11: it goes on with the last thought, not with the one before."""
+    items: list[Any] = [{"type": "thinking", "thinking": "first", "signature": "r"}, {"type": "thinking", "thinking": "h"}]
+    add("thinking_blocks", items, {"type": "thinking", "thinking": "m", "signature": "s"})
+    assert items == [{"type": "thinking", "thinking": "first", "signature": "r"}, {"type": "thinking", "thinking": "hm", "signature": "s"}]
+
+
 def test_a_thought_that_only_repeats_a_word_goes_on() -> None:
     """P11: without a signature it is no repetition of the whole."""
     items: list[Any] = [{"type": "thinking", "thinking": "no "}]

@@ -183,3 +183,11 @@ def test_parts_stay_where_a_message_is_looked_at_closely() -> None:
         [answer("zzz", "orphan"), said, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}], allow_open_tail=False
     )
     assert found == [said, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]
+
+
+@pytest.mark.parametrize("tail", [[asks(call("a"))], [asks(call("a"), call("b"))], [asks(call("a"), call("b")), answer("a", "1")]])
+def test_a_history_that_ends_in_calls_is_taken_only_where_it_may(tail: list[dict[str, Any]]) -> None:
+    """M03: with nothing else wrong in it."""
+    assert repaired([USER, *tail], allow_open_tail=True) == [USER, *tail]
+    with pytest.raises(HistoryError, match=r"messages\[1\] ends the history with calls that nobody answered"):
+        repaired([USER, *tail], allow_open_tail=False)
