@@ -6,11 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from swarm import Agent, AsyncSwarm, Response, Swarm
 from swarm.events import Event
 from swarm.models.scripted import ScriptedModel
 
 MODES = ("sync", "async", "sync-stream", "async-stream")
+streaming = pytest.mark.parametrize("drive", [mode for mode in MODES if mode.endswith("stream")], indirect=True)
+"""For a test of what only streams can do."""
 
 
 class Drive:

@@ -518,3 +518,8 @@ def test_a_limit_that_raises_leaves_a_handoff_as_it_was(drive: Drive) -> None:
     response = caught.value.response
     assert response is not None
     assert (response.messages[-1]["content"], response.stop_reason) == ('{"assistant": "B"}', "max_turns")
+
+
+def test_a_model_override_is_a_name(drive: Drive) -> None:
+    with pytest.raises(TypeError, match="model_override must be the name of a model, not 5"):
+        drive(Agent(), "go", ["never"], model_override=5)

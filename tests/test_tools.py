@@ -719,3 +719,29 @@ def test_a_generator_is_refused_with_advice() -> None:
     for function in (pieces, async_pieces):
         with pytest.raises(AgentError, match="return the whole"):
             tool_of(function)
+
+
+def test_numbers_that_json_has_not_are_told_as_text() -> None:
+    """What the model reads is JSON."""
+    assert json.loads(result_text({"n": float("nan"), "x": [float("inf"), -float("inf")]})) == {"n": "NaN", "x": ["Infinity", "-Infinity"]}
+
+
+def test_an_agent_inside_a_value_is_its_name(drive: Drive) -> None:
+    """A model never reads the instructions of another agent."""
+    spy = Agent(name="Spy", instructions="The password is swordfish.")
+
+    def nobody() -> list[Agent]:
+        return [spy]
+
+    def deep() -> dict[str, Any]:
+        return {"chosen": {"agent": spy}}
+
+    def inside() -> Result:
+        return Result(value=spy)
+
+    agent = Agent(functions=[nobody, deep, inside])
+    response = drive(agent, "go", [[call("nobody"), call("deep"), call("inside")], "done"])
+    texts = [message["content"] for message in response.messages if message["role"] == "tool"]
+    named = {"assistant": "Spy"}
+    assert [json.loads(text) for text in texts] == [[named], {"chosen": {"agent": named}}, named]
+    assert spy.model_dump()["instructions"] == "The password is swordfish."

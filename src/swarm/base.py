@@ -32,6 +32,7 @@ Observer = Callable[[Event], Any]
 Messages = str | list[dict[str, Any]]
 Approvals = dict[str, Any]
 INFINITE = float("inf")
+_KINDS = (("max_turns", int | float, "a number"), ("timeout", int | float, "a number"), ("model_override", str, "the name of a model"))
 
 
 class Base:
@@ -191,9 +192,9 @@ class Base:
     def _options(self, **given: Any) -> Options:
         max_turns, timeout = given.get("max_turns"), given.get("timeout")
         limits = checked_limits(given.get("limits"))
-        for name, value in (("max_turns", max_turns), ("timeout", timeout)):
-            if value is not None and not isinstance(value, int | float):
-                raise TypeError(f"{name} must be a number, not {value!r}")
+        for name, kind, what in _KINDS:
+            if given.get(name) is not None and not isinstance(given[name], kind):
+                raise TypeError(f"{name} must be {what}, not {given[name]!r}")
         given["limits"] = self._limits.tighter(limits) if limits is not None and self._limits is not None else limits or self._limits
         if max_turns is None:
             given["max_turns"] = INFINITE

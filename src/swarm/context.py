@@ -64,9 +64,4 @@ def own(arguments: dict[str, Any]) -> dict[str, Any]:
 
     The same dict if nothing in it can be changed.
     """
-    for value in arguments.values():
-        if type(value) not in _ATOMS:
-            break
-    else:
-        return arguments
-    return {name: value if type(value) in _ATOMS else copied(value) for name, value in arguments.items()}
+    return arguments if _ATOMS.issuperset(map(type, arguments.values())) else {name: copied(value) for name, value in arguments.items()}

@@ -43,8 +43,7 @@ class Table:
 
     def fits(self, agent: Agent) -> bool:
         """Whether the agent's lists are still what they were."""
-        fields = vars(agent)
-        return self._functions == fields["functions"] and self._handoffs == fields["handoffs"]
+        return self._functions == vars(agent)["functions"] and self._handoffs == vars(agent)["handoffs"]
 
     @property
     def wire(self) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from .arguments import Arguments, arguments_of
 from .errors import AgentError, SchemaWarning
 from .schema import Json, NotStrict, read_docstring, strictly
 from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
-from .types import NO_FUNCTION, Agent, Handoff
+from .types import AS_NAME, NO_FUNCTION, Agent, Handoff
 
 if TYPE_CHECKING:
     from .effects import Flow
@@ -382,7 +382,7 @@ def result_text(value: Any) -> str:
     if isinstance(value, (dict, list, BaseModel)) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
         for mode in ("utf8", "base64"):  # the other for bytes that are no text
             with suppress(ValueError):  # text or keys that JSON cannot hold, a value that holds itself
-                return to_json(value, fallback=str, bytes_mode=mode).decode()
+                return to_json(value, fallback=str, bytes_mode=mode, inf_nan_mode="strings", context=AS_NAME).decode()
         return _whole(str(cast("Any", value)))
     if isinstance(value, (bytes, bytearray)):
         with suppress(UnicodeDecodeError):

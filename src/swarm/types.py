@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer
 
 from .errors import AgentError, ConfigError
 from .records import Approve as Approve
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .models.profiles import Profile
     from .tools import Tool
+
+AS_NAME = "agents are named"
+"""The context of a serialisation in which an Agent is its name, as in the message of a handoff: a model must not read its instructions."""
 
 SHARE_AGENTS = "agents are shared"
 """A key in the memo of a deep copy: Agents are not copied then."""
@@ -145,6 +148,10 @@ class Agent(BaseModel):
             return checked(profile)
         except (ConfigError, TypeError) as error:
             raise ValueError(str(error)) from None
+
+    @model_serializer(mode="wrap")
+    def _as_name(self, handler: Any, info: Any) -> Any:
+        return {"assistant": self.name} if info.context == AS_NAME else handler(self)
 
     @property
     def tools(self) -> list[AgentFunction]:

@@ -18,7 +18,7 @@ from swarm.effects import CallModel, CallTool, Now, Reply, Sleep
 from swarm.errors import ModelTimeout, OutOfTime, StreamBroken, TransientError
 from swarm.messages import read_reply
 from swarm.models.scripted import ScriptedModel, Turn, call
-from tests.modes import Drive
+from tests.modes import Drive, streaming
 
 SHORT = 0.05
 LONG = 5.0
@@ -121,6 +121,7 @@ def test_a_model_call_with_a_context_and_no_limit(drive: Drive) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
+@streaming
 def test_the_limit_of_a_model_call_lasts_to_the_end_of_its_stream(drive: Drive, asynchronous: bool) -> None:
     """X06, D12"""
     closed = threading.Event()
@@ -143,8 +144,6 @@ def test_the_limit_of_a_model_call_lasts_to_the_end_of_its_stream(drive: Drive, 
             finally:
                 closed.set()
 
-    if not drive.streams:
-        return
     with pytest.raises(StreamBroken, match=r"no answer within 0.4 s") as caught:
         drive(Agent(), "go", AsyncTrickle() if asynchronous else Trickle(), swarm={"policies": [Patience(8 * SHORT)]})
     assert caught.value.partial is not None and caught.value.partial["content"].startswith("one ")
@@ -317,6 +316,7 @@ def test_a_function_that_returns_a_coroutine_too_late(drive: Drive) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
+@streaming
 def test_a_stream_that_opens_too_late_is_closed(drive: Drive, asynchronous: bool) -> None:
     """X06, D13"""
     gate, closed = threading.Event(), threading.Event()
@@ -342,8 +342,6 @@ def test_a_stream_that_opens_too_late_is_closed(drive: Drive, asynchronous: bool
                 closed.set()
             return Chunks()
 
-    if not drive.streams:
-        return
     with pytest.raises(RunTimeout):
         drive(Agent(), "go", AsyncLate() if asynchronous else Late(), timeout=SHORT)
     gate.set()

@@ -12,9 +12,9 @@ import pytest
 
 from swarm import Agent, Limits, RunTimeout, Swarm, tool
 from swarm.effects import CallModel, Reply
-from swarm.errors import StreamBroken, TransientError
+from swarm.errors import ConnectionFailed, StreamBroken, TransientError
 from swarm.models.scripted import ScriptedModel, Turn, call
-from tests.modes import Drive
+from tests.modes import Drive, streaming
 
 SHORT = 0.05
 LONG = 5.0
@@ -139,12 +139,9 @@ def test_a_soft_limit_of_seconds_lets_what_runs_finish(drive: Drive) -> None:
     assert response.messages[-1]["content"] == "finished"
 
 
+@streaming
 def test_a_stream_that_breaks_after_text_is_not_transient(drive: Drive) -> None:
     """S15, D12"""
-    if not drive.streams:
-        return
-    from swarm.errors import ConnectionFailed
-
     model = ScriptedModel([Turn(chunks=["Hel", ConnectionFailed("cut")])])
     with pytest.raises(StreamBroken) as caught:
         drive(Agent(), "go", model)
@@ -153,12 +150,9 @@ def test_a_stream_that_breaks_after_text_is_not_transient(drive: Drive) -> None:
     assert caught.value.response is not None
 
 
+@streaming
 def test_a_stream_that_breaks_before_any_text_is_transient(drive: Drive) -> None:
     """D12"""
-    if not drive.streams:
-        return
-    from swarm.errors import ConnectionFailed
-
     with pytest.raises(ConnectionFailed):
         drive(Agent(), "go", ScriptedModel([Turn(chunks=[ConnectionFailed("cut")])]))
 

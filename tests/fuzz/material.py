@@ -160,3 +160,15 @@ def outcome(run: Callable[[], T], kind: type[SwarmError]) -> T | SwarmError:
         assert "Traceback" not in said
         assert "RecursionError" not in said
         return error
+
+
+def places_in(value: Any) -> list[tuple[Any, Any]]:
+    """Each place in a JSON value, at any depth: what holds it, and its key or index there."""
+    places: list[tuple[Any, Any]] = []
+    todo: list[Any] = [value]
+    while todo:
+        here = todo.pop()
+        keys = list(here) if isinstance(here, dict) else range(len(here))
+        places += [(here, key) for key in keys]
+        todo += [here[key] for key in keys if isinstance(here[key], dict | list)]
+    return places

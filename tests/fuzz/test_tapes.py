@@ -14,7 +14,7 @@ from swarm import Agent, Result, ScriptedModel, Swarm
 from swarm.errors import SwarmError
 from swarm.models.scripted import Turn, call
 from swarm.testing import Tape
-from tests.fuzz.material import FUZZ, damaged, garbage, outcome
+from tests.fuzz.material import FUZZ, damaged, garbage, outcome, places_in
 from tests.look import is_valid
 
 pytestmark = pytest.mark.check
@@ -83,13 +83,7 @@ def test_tapes_whose_values_were_changed(tapes: list[bytes], place: Path, data: 
     """Each line is JSON still, with one or two of its values replaced or removed, at any depth."""
     lines = [json.loads(line) for line in data.draw(st.sampled_from(tapes)).splitlines()]
     for _ in range(data.draw(st.integers(1, 2))):
-        places: list[tuple[Any, Any]] = []
-        todo: list[Any] = [data.draw(st.sampled_from(lines))]
-        while todo:
-            here = todo.pop()
-            keys = list(here) if isinstance(here, dict) else range(len(here))
-            places += [(here, key) for key in keys]
-            todo += [here[key] for key in keys if isinstance(here[key], dict | list)]
+        places = places_in(data.draw(st.sampled_from(lines)))
         if not places:
             break
         parent, key = data.draw(st.sampled_from(places))

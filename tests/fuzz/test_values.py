@@ -19,7 +19,7 @@ from swarm.errors import HistoryError, StateError, SwarmError, ToolArgumentsErro
 from swarm.history import json_text, repaired
 from swarm.messages import text_of
 from swarm.models.scripted import call
-from tests.fuzz.material import FUZZ, TEXTS, damaged, deep, garbage, messages, outcome, shaped, text_of_json
+from tests.fuzz.material import FUZZ, TEXTS, damaged, deep, garbage, messages, outcome, places_in, shaped, text_of_json
 from tests.look import is_valid
 
 pytestmark = pytest.mark.check
@@ -249,13 +249,7 @@ def tampered(draw: st.DrawFn) -> Any:
     """A state with up to three of its values replaced or removed, at any depth."""
     state = json.loads(json.dumps(draw(st.sampled_from(STATES))))
     for _ in range(draw(st.integers(1, 3))):
-        places: list[tuple[Any, Any]] = []
-        todo: list[Any] = [state]
-        while todo:
-            here = todo.pop()
-            keys = list(here) if isinstance(here, dict) else range(len(here))
-            places += [(here, key) for key in keys]
-            todo += [here[key] for key in keys if isinstance(here[key], dict | list)]
+        places = places_in(state)
         if not places:
             break
         parent, key = draw(st.sampled_from(places))
