@@ -1,0 +1,22 @@
+"""Policies: what production asks for around a model call, a tool, a handoff or a whole run. One file and one class each.
+
+A policy is given to `Swarm(policies=[...])`, the first outermost; its hooks are generators (see `swarm.effects`), so one implementation serves
+sync, async and both kinds of streams. Each is loaded when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_MODULES: dict[str, str] = {}
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    raise AttributeError(f"module 'swarm.policies' has no attribute {name!r}; it has {', '.join(_MODULES)}")
+
+
+def __dir__() -> list[str]:
+    return sorted(_MODULES)
