@@ -1,7 +1,7 @@
 """Policies: what production asks for around a model call, a tool, a handoff or a whole run. One file and one class each.
 
-A policy is given to `Swarm(policies=[...])`, the first outermost; its hooks are generators (see `swarm.effects`), so one implementation serves
-sync, async and both kinds of streams. Each is loaded when it is first asked for.
+A policy is given to `Swarm(policies=[...])`, the first outermost; its hooks are generators (see `swarm.effects`), so one implementation
+serves sync, async and both kinds of streams. Each is loaded when it is first asked for.
 """
 
 from importlib import import_module
