@@ -313,6 +313,7 @@ class _Side:
         self._news: asyncio.Queue[Event | None] = asyncio.Queue()
         self._results: dict[int, Any] = {}
         self._slots = asyncio.Semaphore(at_once(effect))
+        self._failed = False
         self._flows = effect.flows
         self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
         self._open = len(self._tasks)
@@ -325,6 +326,9 @@ class _Side:
                 async for event in events:
                     self._news.put_nowait(event)
             self._results[number] = driver.result
+        except BaseException:
+            self._failed = True
+            raise
         finally:
             self._news.put_nowait(None)
 
@@ -336,7 +340,8 @@ class _Side:
             if self._event is not None:
                 return True
             self._open -= 1
-            _look_for_failure(self._tasks)
+            if self._failed:
+                _look_for_failure(self._tasks)
         return False
 
     def news(self) -> Iterator[Event]:
@@ -353,9 +358,10 @@ class _Side:
     async def close(self) -> None:
         tasks = list(self._tasks)
         self._tasks.clear()  # a task keeps its exception, which leads back here
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._open or self._failed:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         for flow in self._flows:
             flow.close()
 
