@@ -113,10 +113,11 @@ class CallTool:
         run: what the run tells callbacks and policies.
         context: a contextvars.Context to run the tool in, or None.
         spent: called with the seconds of each try.
+        tries: how often it may run at most, or None for as often as its tool allows.
     """
 
     kind = "tool"
-    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool")
+    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool", "tries")
 
     def __init__(
         self,
@@ -127,6 +128,7 @@ class CallTool:
         run: RunInfo,
         context: Context | None = None,
         spent: Callable[[float], None] | None = None,
+        tries: int | None = None,
     ) -> None:
         self.tool = tool
         self.id = id
@@ -135,6 +137,7 @@ class CallTool:
         self.run = run
         self.context = context
         self.spent = spent
+        self.tries = tries
 
     def replace(self, **changes: Any) -> CallTool:
         """A copy with some attributes changed."""
