@@ -10,8 +10,8 @@ from typing import Any, Literal, cast
 from . import calls, loop
 from .context import copied
 from .debug import trace
-from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
-from .events import Event
+from .effects import CallModel, CallTool, Emit, Flow, HandOff, hooks_of
+from .events import Event, Nested, nested
 from .limits import Limits
 from .limits import checked as checked_limits
 from .lowlevel import LowLevel, overridden
@@ -286,4 +286,6 @@ def innermost(run: Run, effect: Any) -> Flow:
         return effect.target
     if effect.kind == "run":
         return (yield from loop.turns(run))
+    if run.path and not isinstance(effect.event, Nested):  # a policy's own; what the run tells is nested already
+        effect = Emit(nested(run.path, effect.event))
     return (yield effect)

@@ -118,10 +118,11 @@ class CallTool:
         run: what the run tells callbacks and policies.
         context: a contextvars.Context to run the tool in, or None.
         spent: called with the seconds of each try.
+        tries: how often it may run at most, or None for as often as its tool allows.
     """
 
     kind = "tool"
-    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool")
+    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool", "tries")
 
     def __init__(
         self,
@@ -132,6 +133,7 @@ class CallTool:
         run: RunInfo,
         context: Context | None = None,
         spent: Callable[[float], None] | None = None,
+        tries: int | None = None,
     ) -> None:
         self.tool = tool
         self.id = id
@@ -140,6 +142,7 @@ class CallTool:
         self.run = run
         self.context = context
         self.spent = spent
+        self.tries = tries
 
     def replace(self, **changes: Any) -> CallTool:
         """A copy with some attributes changed."""
