@@ -21,12 +21,8 @@ def not_plain(messages: Sequence[Any]) -> Sequence[int]:
     try:
         return [
             at
-            for at, message in enumerate(messages)
-            if type(message) is not _DICT
-            or len(message) != 2
-            or type(text := message["content"]) is not str
-            or not text
-            or message["role"] not in _SPEAKERS
+            for at, it in enumerate(messages)
+            if type(it) is not _DICT or len(it) != 2 or type(text := it["content"]) is not str or not text or it["role"] not in _SPEAKERS
         ]
     except (KeyError, TypeError):  # two keys, but others; a role that cannot be looked up
         return range(len(messages))

@@ -215,6 +215,7 @@ class _Stream:
         self._effect = effect
         self._assembler = Assembler(effect.agent.name)
         self._started = perf_counter()
+        effect.time_to_first_delta = None  # of the try before
         self._chunks: Any = None
         self._limit: Limit | None = None
         self._running: Job | None = None
@@ -247,6 +248,8 @@ class _Stream:
                 driver.look_for_an_end()
             delta = feed(chunk)
             if delta is not None:
+                if self._effect.time_to_first_delta is None:
+                    self._effect.time_to_first_delta = perf_counter() - self._started
                 yield nested(path, Delta(name, delta)) if path else Delta(name, delta)
 
     async def _open(self) -> None:
@@ -313,6 +316,7 @@ class _Side:
         self._news: asyncio.Queue[Event | None] = asyncio.Queue()
         self._results: dict[int, Any] = {}
         self._slots = asyncio.Semaphore(at_once(effect))
+        self._failed = False
         self._flows = effect.flows
         self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
         self._open = len(self._tasks)
@@ -325,6 +329,9 @@ class _Side:
                 async for event in events:
                     self._news.put_nowait(event)
             self._results[number] = driver.result
+        except BaseException:
+            self._failed = True
+            raise
         finally:
             self._news.put_nowait(None)
 
@@ -336,7 +343,8 @@ class _Side:
             if self._event is not None:
                 return True
             self._open -= 1
-            _look_for_failure(self._tasks)
+            if self._failed:
+                _look_for_failure(self._tasks)
         return False
 
     def news(self) -> Iterator[Event]:
@@ -353,9 +361,10 @@ class _Side:
     async def close(self) -> None:
         tasks = list(self._tasks)
         self._tasks.clear()  # a task keeps its exception, which leads back here
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._open or self._failed:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         for flow in self._flows:
             flow.close()
 

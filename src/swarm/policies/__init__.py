@@ -5,11 +5,18 @@ serves sync, async and both kinds of streams. Each is loaded when it is first as
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_MODULES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from .fallback import Fallback as Fallback
+    from .retry import Retry as Retry
 
-__all__: list[str] = []
+_MODULES = {
+    "Fallback": "fallback",
+    "Retry": "retry",
+}
+
+__all__ = ["Fallback", "Retry"]
 
 
 def __getattr__(name: str) -> Any:
