@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from .effects import Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_DICT: Any = dict  # found before `is_dict` is called: each call of every history is looked at
 
 
 def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -54,7 +55,7 @@ def normal_call(call: Message) -> Message:
     """
     function: Any = call.get("function")
     id, kind = call.get("id"), call.get("type")
-    if not is_dict(function):
+    if type(function) is not _DICT and not is_dict(function):
         if is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
             if type(id) is str and "function" not in call:
                 return call

@@ -45,40 +45,35 @@ def sound(messages: Sequence[Any], places: Sequence[int], open_tail: bool, ids: 
 
 def _flaw(messages: Sequence[Any], places: Sequence[int], open_tail: bool, ids: set[str]) -> int | None:
     """The place of the first message that may need repair, or where an answer is missing; None if there is none."""
-    waiting: list[str] = []
-    answered = due = 0  # how many of the calls that wait; the place of the next answer
+    due: list[str] = []  # the ids of the calls that wait, the next one last
+    after = 0  # where its answer must stand
     for place in places:
         message = messages[place]
-        if answered < len(waiting) and place != due:
-            return due
-        if type(message) is not _DICT:
-            return place
+        if type(message) is not _DICT or (due and place != after):
+            return after if due else place
         role, content = message.get("role"), message.get("content")
         if type(content) is not str and (role != "assistant" or content is not None) and not is_parts(content):
             return place
-        if role == "tool":
-            if answered == len(waiting) or message.get("tool_call_id") != waiting[answered] or "tool_calls" in message:
-                return place
-            answered, due = answered + 1, place + 1
-        elif answered < len(waiting):
-            return place
-        elif role == "assistant":
+        if role == "assistant":
             calls = message.get("tool_calls")
+            # A function_call, the older form of a call, is rare enough to be looked at closely.
+            if due or (not calls and calls is not None and calls != []) or message.get("function_call") is not None:
+                return place
             if calls:
-                waiting, answered, due = _sound_ids(calls, ids), 0, place + 1
-                if not waiting:
+                due, after = _sound_ids(calls, ids), place + 1
+                if not due:
                     return place
-            elif calls is not None and calls != []:
+        elif role == "tool":
+            if not due or message.get("tool_call_id") != due.pop() or "tool_calls" in message:
                 return place
-            if message.get("function_call") is not None:  # the older form of a call, rare enough to be looked at closely
-                return place
-        elif role not in ROLES or "tool_calls" in message or (role == "function" and not is_named(message)):
+            after = place + 1
+        elif due or role not in ROLES or "tool_calls" in message or (role == "function" and not is_named(message)):
             return place
-    return due if answered < len(waiting) and not (open_tail and due == len(messages)) else None
+    return after if due and not (open_tail and after == len(messages)) else None
 
 
 def _sound_ids(calls: Any, ids: set[str]) -> list[str]:
-    """The ids of calls that need no repair; none if one of them does."""
+    """The ids of calls that need no repair, the last one first; none if one of them does."""
     found: list[str] = []
     for call in cast("list[Any]", calls) if type(calls) is list else ():
         if type(call) is not _DICT or normal_call(call) is not call:
@@ -88,4 +83,5 @@ def _sound_ids(calls: Any, ids: set[str]) -> list[str]:
             return []
         ids.add(id)
         found.append(id)
+    found.reverse()
     return found

@@ -69,24 +69,31 @@ class WireHistory:
         for at in places:
             message = new[at]
             role, content, size = message["role"], message.get("content"), len(message)
-            # The forms that nearly all messages of a run have; everything else takes the long way.
+            # The forms that nearly all messages have, those of a run and those of the API; everything else takes the long way.
             if content and type(content) is str:
-                if size == 2 and (role == "user" or (role == "assistant" and any_text)):
-                    continue
-                if role == "assistant" and size == 4 and any_text and "sender" in message and message.get("tool_calls", "") is None:
-                    new[at] = {"role": role, "content": content}
-                    continue
-                if role == "tool" and (fits is None or fits(message["tool_call_id"])):
-                    if size == 3:
+                if role == "assistant":
+                    if any_text and size == 4 and "sender" in message and message.get("tool_calls", "") is None:
+                        new[at] = {"role": role, "content": content}
                         continue
-                    if size == 4 and "tool_name" in message:
-                        new[at] = {"role": role, "tool_call_id": message["tool_call_id"], "content": content}
+                    if any_text and size == 2:
                         continue
-            elif any_call and role == "assistant" and size == 4 and content is None and "content" in message and "sender" in message:
+                elif role == "tool":
+                    if fits is None or fits(message["tool_call_id"]):
+                        if size == 4 and "tool_name" in message:
+                            new[at] = {"role": role, "tool_call_id": message["tool_call_id"], "content": content}
+                            continue
+                        if size == 3:
+                            continue
+                elif role == "user" and size == 2:
+                    continue
+            elif any_call and content is None and role == "assistant" and "content" in message:
                 calls = message.get("tool_calls")
                 if calls and (fits is None or all(fits(call["id"]) for call in calls)):
-                    new[at] = {"role": role, "content": None, "tool_calls": calls}
-                    continue
+                    if size == 4 and "sender" in message:
+                        new[at] = {"role": role, "content": None, "tool_calls": calls}
+                        continue
+                    if size == 3:
+                        continue
             new[at] = self._sendable(message, own, at == 0 and not self._sent)
         self._sent += new
 
@@ -127,11 +134,11 @@ class WireHistory:
 
     def _request(self, head: list[Message], start: int) -> list[Message]:
         """The messages of a request: a head of its own, then the history from `start` on."""
-        sent = self._sent
-        request = Encoded(head)
+        sent, request = self._sent, Encoded(head)
         request += sent[start:] if start else sent
-        if len(sent) > _SHORT:
-            request.known = partial(self._pieces, len(head), start, len(sent))
+        end = len(sent)
+        if end > _SHORT:
+            request.known = partial(self._pieces, len(head), start, end)
         return request
 
     def _pieces(self, head: int, start: int, end: int, messages: list[Message]) -> Pieces | None:
