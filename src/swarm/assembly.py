@@ -7,6 +7,7 @@ Which piece belongs to which tool call is settled in `streamed_calls`, how a pro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from .effects import Message, Reply
@@ -54,27 +55,45 @@ class Assembler:
         Raises:
             ModelError: the chunk speaks of an error, or is no chunk at all.
         """
-        try:
-            choice = chunk["choices"][0]
-            delta = choice["delta"]
-            text = delta["content"]
-            if (
-                type(text) is str
-                and text
-                and self.started
-                and len(delta) == 1
-                and not choice.get("index")
-                and choice.get("finish_reason") is None
-                and chunk.get("usage") is None
-            ):
-                self._text.append(text)
-                return {"content": text}
-        except (KeyError, IndexError, TypeError, AttributeError):
-            pass
+        if self.started and (text := _text_alone(chunk)):
+            self._text.append(text)
+            return {"content": text}
         try:
             return self._feed_any(chunk)
         except RecursionError:
             raise InvalidReply("a chunk of the stream is nested too deeply") from None
+
+    def feed_all(self, chunks: Iterable[dict[str, Any]]) -> Iterator[Message | list[Message]]:
+        """Take chunks that came together.
+
+        Args:
+            chunks: in their order. None is taken before what came of those before it was asked for.
+
+        Returns:
+            what `feed` returns for each, but texts that follow one another as one list, which is new and not empty.
+
+        Raises:
+            ModelError: as `feed`, behind what came before.
+        """
+        texts: list[Message] = []
+        for chunk in chunks:
+            if self.started and (text := _text_alone(chunk)):
+                self._text.append(text)
+                texts.append({"content": text})
+                continue
+            if texts:
+                yield texts
+                texts = []
+            delta = self.feed(chunk)
+            if delta is not None:
+                yield delta
+        if texts:
+            yield texts
+
+    def take_back(self, count: int) -> None:
+        """Forget the last texts of the last list that `feed_all` gave, since nobody was shown them."""
+        if count:
+            del self._text[-count:]
 
     def reply(self) -> Reply:
         """The whole reply, at the end of the stream.
@@ -189,3 +208,22 @@ class Assembler:
         news = self._calls.take(entries)
         if news:
             shown["tool_calls"] = news
+
+
+def _text_alone(chunk: Any) -> str | None:
+    """The text of a chunk that says nothing else, as nearly all do; None of any other, which is read with more care."""
+    try:
+        choice = chunk["choices"][0]
+        delta = choice["delta"]
+        text = delta["content"]
+        if (
+            type(text) is str
+            and ("index" not in choice or choice["index"] == 0)
+            and ("finish_reason" not in choice or choice["finish_reason"] is None)
+            and ("usage" not in chunk or chunk["usage"] is None)
+            and (len(delta) == 1 or all(value is None or name in ("role", "content") for name, value in delta.items()))
+        ):
+            return text
+    except (KeyError, IndexError, TypeError, AttributeError):
+        pass
+    return None

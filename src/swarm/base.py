@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, cast
 
 from . import calls, loop
 from .context import copied
 from .debug import trace
 from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
-from .events import Event
+from .events import Event, Texts, as_deltas, as_stream_items
 from .limits import Limits
 from .limits import checked as checked_limits
 from .lowlevel import LowLevel, overridden
@@ -114,6 +114,12 @@ class Base:
             return item_of(event)
 
         return read if debug else item_of
+
+    def _items_of(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Texts], Iterator[Any]] | None:
+        """How a stream reads texts that came together; None if somebody else looks at each event."""
+        if debug or self._observers:
+            return None
+        return as_deltas if item_of is itself else as_stream_items
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(client={type(self._client).__name__ if self._client is not None else None})"

@@ -179,7 +179,9 @@ class Swarm(Base, LowLevel):
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
-        return Stream(driver.drive(loop.conversation(run)), run, self._observed(debug, item_of))
+        items_of = self._items_of(debug, item_of)
+        events = driver.drive(loop.conversation(run), grouped=items_of is not None)
+        return Stream(events, run, self._observed(debug, item_of), items_of)
 
     def _finish(self, run: Run, debug: bool) -> Response:
         events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
@@ -319,8 +321,9 @@ class AsyncSwarm(Base):
         from .drivers.aio import AsyncDriver
 
         driver = AsyncDriver(run.signal, run.options.timeout)
-        observe = self._observe if self._observers else None
-        return AsyncStream(driver.drive(loop.conversation(run)), driver, run, self._reader(debug, item_of), observe)
+        items_of = self._items_of(debug, item_of)
+        events = driver.drive(loop.conversation(run), grouped=items_of is not None)
+        return AsyncStream(events, driver, run, self._reader(debug, item_of), items_of, self._observe if self._observers else None)
 
     async def _finish(self, run: Run, debug: bool) -> Response:
         from .drivers.aio import AsyncDriver

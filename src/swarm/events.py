@@ -6,6 +6,9 @@ Plain classes with slots, for the reason given in `effects`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
@@ -205,6 +208,34 @@ class Done(Event):
         return {"event": "Done", **told, "usage": response.usage.as_dict(), "messages": _plain(response.messages)}
 
 
+class Texts(Event):
+    """Deltas of text that came together. A driver hands them to a stream, which takes them one by one; nobody else sees this.
+
+    Attributes:
+        left: the deltas that have not been taken.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self, agent: str, deltas: list[dict[str, Any]]) -> None:
+        self.agent = agent
+        self.left = iter(deltas)
+
+    def __len__(self) -> int:
+        """How many are left."""
+        return length_hint(self.left)
+
+
+def as_deltas(texts: Texts) -> Iterator[Event]:
+    """The events for texts, each made when it is taken."""
+    return map(partial(Delta, texts.agent), texts.left)
+
+
+def as_stream_items(texts: Texts) -> Iterator[dict[str, Any]]:
+    """The dict form of texts, which is what they are."""
+    return texts.left
+
+
 def nested(path: tuple[str, ...], event: Event) -> Event:
     """The event as the outermost run tells it: wrapped once for each call on the path, outermost first."""
     for call_id in reversed(path):
@@ -217,22 +248,18 @@ def as_stream_item(event: Event) -> dict[str, Any] | None:
 
     Deltas pass with their `sender`; a turn is bracketed by `{"delim": "start"}` and `{"delim": "end"}`; `{"response": ...}` is last.
     """
-    kind = type(event)
-    if kind is Delta:
-        return _filled(event.delta)  # type: ignore[attr-defined]  # pyright does not narrow on `type(x) is`, which is faster here
-    if kind is TurnStarted:
+    if isinstance(event, Delta):
+        delta = event.delta
+        return delta if len(delta) == 1 and "content" in delta else _filled(delta)
+    if isinstance(event, TurnStarted):
         return {"delim": "start"}
-    if kind is MessageDone:
+    if isinstance(event, MessageDone):
         return {"delim": "end"}
-    if kind is Done:
-        return {"response": event.response}  # type: ignore[attr-defined]  # as above
-    return None
+    return {"response": event.response} if isinstance(event, Done) else None
 
 
 def _filled(delta: dict[str, Any]) -> dict[str, Any]:
     """A delta with the keys that readers of such streams look up unasked: `content`, and of a call `index`, `id`, `function.name`."""
-    if len(delta) == 1 and "content" in delta:
-        return delta
     item = dict(delta)
     item.setdefault("content", None)
     if "tool_calls" in item:

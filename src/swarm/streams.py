@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from .errors import Cancelled
-from .events import Done, Event
+from .events import Done, Event, Texts
 from .run import Run, logger
 from .state import State, dump
 from .types import Response
@@ -27,13 +27,22 @@ class Stream(Iterator[Item], Generic[Item]):
         events: the driver's generator of events; returns the response.
         run: the run itself.
         item_of: the item for an event, or None for an event that this stream leaves out.
+        items_of: the items for texts, if `events` gives such.
     """
 
-    def __init__(self, events: Generator[Event, None, Response], run: Run, item_of: Callable[[Event], Item | None]) -> None:
+    def __init__(
+        self,
+        events: Generator[Event, None, Response],
+        run: Run,
+        item_of: Callable[[Event], Item | None],
+        items_of: Callable[[Texts], Iterator[Item]] | None = None,
+    ) -> None:
         self._events = events
         self._run = run
         self._signal = run.signal
         self._item_of = item_of
+        self._items_of = items_of
+        self._items: Iterator[Item] = iter(())
         self._begun = False
         self._lock = RLock()
         self.response: Response | None = None
@@ -43,21 +52,30 @@ class Stream(Iterator[Item], Generic[Item]):
 
     def __next__(self) -> Item:
         with self._lock:
-            self._begun = True
-            while True:
-                try:
-                    event = next(self._events)
-                except StopIteration as stop:
-                    self.response = stop.value or self.response
-                    raise StopIteration from None
-                except Cancelled:  # a policy did not let it pass
-                    raise StopIteration from None
-                except BaseException as error:
-                    self.response = response_of(error) or self.response
-                    raise
-                item = self._told(event)
-                if item is not None:
+            if not self._signal.cancelled:  # else the driver takes back those that are left
+                for item in self._items:
                     return item
+            return self._read()
+
+    def _read(self) -> Item:
+        self._begun = True
+        while True:
+            try:
+                event = next(self._events)
+            except StopIteration as stop:
+                self.response = stop.value or self.response
+                raise StopIteration from None
+            except Cancelled:  # a policy did not let it pass
+                raise StopIteration from None
+            except BaseException as error:
+                self.response = response_of(error) or self.response
+                raise
+            if isinstance(event, Texts) and self._items_of is not None:
+                self._items = self._items_of(event)
+                return next(self._items)
+            item = self._told(event)
+            if item is not None:
+                return item
 
     def _told(self, event: Event) -> Item | None:
         if type(event) is Done:

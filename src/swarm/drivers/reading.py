@@ -1,0 +1,61 @@
+"""A streamed reply while it is read: events out of chunks, the same in both drivers.
+
+Texts that came together are handed out as one, since a trip through the generator of a driver costs more than all else that a chunk needs
+behind its JSON. What the holder of the run had not taken of them when it was ended is no part of what came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..assembly import Assembler
+from ..effects import CallModel, Message
+from ..events import Delta, Event, Texts, as_deltas, nested
+
+
+class Reading:
+    """The reading of one streamed reply.
+
+    Args:
+        effect: what it answers.
+        grouped: whether the holder of the run takes texts that came together as Texts.
+        look_for_an_end: called behind each event; raises Cancelled if the run is to end now.
+
+    Attributes:
+        assembler: what came so far.
+    """
+
+    __slots__ = ("_agent", "_grouped", "_look_for_an_end", "_path", "_texts", "assembler")
+
+    def __init__(self, effect: CallModel, grouped: bool, look_for_an_end: Callable[[], None]) -> None:
+        self.assembler = Assembler(effect.agent.name)
+        self._agent = effect.agent.name
+        self._path = effect.path
+        self._grouped = grouped and not effect.path
+        self._look_for_an_end = look_for_an_end
+        self._texts: Texts | None = None
+
+    def event(self, chunk: Any) -> Event | None:
+        """The event for a chunk that came by itself, or None."""
+        delta = self.assembler.feed(chunk)
+        return None if delta is None else nested(self._path, Delta(self._agent, delta)) if self._path else Delta(self._agent, delta)
+
+    def events(self, chunks: Iterable[Any]) -> Iterator[Event]:
+        """The events for chunks that came together, each made when it is asked for."""
+        for news in self.assembler.feed_all(chunks):
+            texts = self._texts = Texts(self._agent, news if isinstance(news, list) else [news])
+            if self._grouped and isinstance(news, list):
+                while len(texts):
+                    yield texts
+                    self._look_for_an_end()
+            else:
+                for event in as_deltas(texts):
+                    yield nested(self._path, event)
+                    self._look_for_an_end()
+
+    def partial(self) -> Message | None:
+        """What was shown of the reply, as `Assembler.partial` has it, once the reading has ended before its time."""
+        if self._texts is not None:
+            self.assembler.take_back(len(self._texts))
+        return self.assembler.partial()
