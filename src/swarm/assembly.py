@@ -55,9 +55,9 @@ class Assembler:
         Raises:
             ModelError: the chunk speaks of an error, or is no chunk at all.
         """
-        if self.started and (text := _text_alone(chunk)):
-            self._text.append(text)
-            return {"content": text}
+        if self.started and (delta := _text_alone(chunk)) is not None:
+            self._text.append(delta["content"])
+            return {"content": delta["content"]}
         try:
             return self._feed_any(chunk)
         except RecursionError:
@@ -67,28 +67,40 @@ class Assembler:
         """Take chunks that came together.
 
         Args:
-            chunks: in their order. None is taken before what came of those before it was asked for.
+            chunks: in their order, and given away: what is handed on may be part of them. None is taken before what came of those
+                before it was asked for.
 
         Returns:
-            what `feed` returns for each, but texts that follow one another as one list, which is new and not empty.
+            what `feed` returns for each, but several texts in a row as one list, which is new.
 
         Raises:
-            ModelError: as `feed`, behind what came before.
+            Exception: what `feed` raises, or `chunks` does, behind what came before.
         """
         texts: list[Message] = []
-        for chunk in chunks:
-            if self.started and (text := _text_alone(chunk)):
-                self._text.append(text)
-                texts.append({"content": text})
-                continue
-            if texts:
-                yield texts
-                texts = []
-            delta = self.feed(chunk)
-            if delta is not None:
-                yield delta
+        failure: Exception | None = None
+        try:
+            for chunk in chunks:
+                if self.started and (delta := _text_alone(chunk)) is not None:
+                    texts.append(delta)
+                    continue
+                if texts:
+                    yield self._kept(texts)
+                    texts = []
+                if (delta := self.feed(chunk)) is not None:
+                    yield delta
+        except Exception as error:
+            failure = error
         if texts:
-            yield texts
+            yield self._kept(texts)
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # a frame that kept its exception would be a reference cycle
+
+    def _kept(self, texts: list[Message]) -> Message | list[Message]:
+        self._text += [delta["content"] for delta in texts]
+        return texts if len(texts) > 1 else texts[0]
 
     def take_back(self, count: int) -> None:
         """Forget the last texts of the last list that `feed_all` gave, since nobody was shown them."""
@@ -210,20 +222,23 @@ class Assembler:
             shown["tool_calls"] = news
 
 
-def _text_alone(chunk: Any) -> str | None:
-    """The text of a chunk that says nothing else, as nearly all do; None of any other, which is read with more care."""
+def _text_alone(chunk: Any) -> Message | None:
+    """The delta of a chunk that says nothing but text, as nearly all do; None of any other, which is read with more care."""
     try:
         choice = chunk["choices"][0]
         delta = choice["delta"]
         text = delta["content"]
         if (
             type(text) is str
-            and ("index" not in choice or choice["index"] == 0)
-            and ("finish_reason" not in choice or choice["finish_reason"] is None)
+            and text
+            and not choice.get("index")
+            and choice.get("finish_reason") is None
             and ("usage" not in chunk or chunk["usage"] is None)
-            and (len(delta) == 1 or all(value is None or name in ("role", "content") for name, value in delta.items()))
         ):
-            return text
+            if len(delta) == 1:
+                return delta
+            if all(value is None or name in ("content", "role") for name, value in delta.items()):  # some say the role each time
+                return {"content": text}
     except (KeyError, IndexError, TypeError, AttributeError):
         pass
     return None

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from .drivers.aio import AsyncDriver
 from .errors import Cancelled
-from .events import Done, Event, Texts
+from .events import Delta, Done, Event, Texts
 from .run import Run, logger
 from .state import State, dump
 from .streams import response_of
@@ -26,7 +26,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         driver: holds the response when the events are over.
         run: the run itself.
         item_of: the item for an event, or None for an event that this stream leaves out.
-        items_of: the items for texts, if `events` gives such.
+        items_of: the items for texts, which `events` may give in the place of Deltas.
         observe: awaited with every event before it is handed out.
     """
 
@@ -36,7 +36,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         driver: AsyncDriver,
         run: Run,
         item_of: Callable[[Event], Item | None],
-        items_of: Callable[[Texts], Iterator[Item]] | None = None,
+        items_of: Callable[[Texts], Iterator[Item]],
         observe: Callable[[Event], Awaitable[None]] | None = None,
     ) -> None:
         self._observe = observe
@@ -67,9 +67,6 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         if not self._signal.cancelled:  # else the driver takes back those that are left
             for item in self._items:
                 return item
-        return await self._read()
-
-    async def _read(self) -> Item:
         if self._closed is not None:
             await self._closed.wait()
         if self._loop is None:
@@ -89,10 +86,11 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
                 if self._left is not None:
                     self._left.set()
                     self._left = None
-            if isinstance(event, Texts) and self._items_of is not None:
-                self._items = self._items_of(event)
+            kind = type(event)
+            if kind is Texts:
+                self._items = self._items_of(event)  # type: ignore[arg-type]  # pyright does not narrow on `kind`, which is faster
                 return next(self._items)
-            item = self._item_of(event) if self._observe is None and type(event) is not Done else await self._told(event)
+            item = self._item_of(event) if kind is Delta and self._observe is None else await self._told(event)
             if item is not None:
                 return item
 

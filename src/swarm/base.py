@@ -115,12 +115,6 @@ class Base:
 
         return read if debug else item_of
 
-    def _items_of(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Texts], Iterator[Any]] | None:
-        """How a stream reads texts that came together; None if somebody else looks at each event."""
-        if debug or self._observers:
-            return None
-        return as_deltas if item_of is itself else as_stream_items
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}(client={type(self._client).__name__ if self._client is not None else None})"
 
@@ -240,6 +234,11 @@ class Base:
 def itself(event: Event) -> Event:
     """The item of a stream of events."""
     return event
+
+
+def items_of(item_of: Callable[[Event], Any]) -> Callable[[Texts], Iterator[Any]]:
+    """What makes of Texts what `item_of` makes of each of their Deltas."""
+    return as_deltas if item_of is itself else as_stream_items
 
 
 def _checked_parallel(wanted: Any) -> bool | int:

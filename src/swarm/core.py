@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import loop
-from .base import INFINITE, Approvals, Base, Messages, itself
+from .base import INFINITE, Approvals, Base, Messages, items_of, itself
 from .drivers.sync import SyncDriver, finish, settled
 from .events import Event, as_stream_item
 from .limits import Limits
@@ -179,9 +179,8 @@ class Swarm(Base, LowLevel):
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
-        items_of = self._items_of(debug, item_of)
-        events = driver.drive(loop.conversation(run), grouped=items_of is not None)
-        return Stream(events, run, self._observed(debug, item_of), items_of)
+        events = driver.drive(loop.conversation(run), grouped=not (debug or self._observers))
+        return Stream(events, run, self._observed(debug, item_of), items_of(item_of))
 
     def _finish(self, run: Run, debug: bool) -> Response:
         events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
@@ -321,9 +320,9 @@ class AsyncSwarm(Base):
         from .drivers.aio import AsyncDriver
 
         driver = AsyncDriver(run.signal, run.options.timeout)
-        items_of = self._items_of(debug, item_of)
-        events = driver.drive(loop.conversation(run), grouped=items_of is not None)
-        return AsyncStream(events, driver, run, self._reader(debug, item_of), items_of, self._observe if self._observers else None)
+        events = driver.drive(loop.conversation(run), grouped=not (debug or self._observers))
+        observe = self._observe if self._observers else None
+        return AsyncStream(events, driver, run, self._reader(debug, item_of), items_of(item_of), observe)
 
     async def _finish(self, run: Run, debug: bool) -> Response:
         from .drivers.aio import AsyncDriver

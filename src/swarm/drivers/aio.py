@@ -218,7 +218,7 @@ class _Stream:
     def __init__(self, driver: AsyncDriver, effect: CallModel, grouped: bool) -> None:
         self._driver = driver
         self._effect = effect
-        self._reading = Reading(effect, grouped, driver.look_for_an_end)
+        self._reading = Reading(effect, grouped, driver.signal, driver.look_for_an_end)
         self._started = perf_counter()
         self._chunks: Any = None
         self._limit: Limit | None = None

@@ -12,6 +12,7 @@ from typing import Any
 from ..assembly import Assembler
 from ..effects import CallModel, Message
 from ..events import Delta, Event, Texts, as_deltas, nested
+from ..run import Signal
 
 
 class Reading:
@@ -20,19 +21,21 @@ class Reading:
     Args:
         effect: what it answers.
         grouped: whether the holder of the run takes texts that came together as Texts.
-        look_for_an_end: called behind each event; raises Cancelled if the run is to end now.
+        signal: how the holder asks the run to end; looked at behind each event.
+        look_for_an_end: called when it says so; raises Cancelled if that is to be now.
 
     Attributes:
         assembler: what came so far.
     """
 
-    __slots__ = ("_agent", "_grouped", "_look_for_an_end", "_path", "_texts", "assembler")
+    __slots__ = ("_agent", "_grouped", "_look_for_an_end", "_path", "_signal", "_texts", "assembler")
 
-    def __init__(self, effect: CallModel, grouped: bool, look_for_an_end: Callable[[], None]) -> None:
+    def __init__(self, effect: CallModel, grouped: bool, signal: Signal, look_for_an_end: Callable[[], None]) -> None:
         self.assembler = Assembler(effect.agent.name)
         self._agent = effect.agent.name
         self._path = effect.path
         self._grouped = grouped and not effect.path
+        self._signal = signal
         self._look_for_an_end = look_for_an_end
         self._texts: Texts | None = None
 
@@ -44,15 +47,17 @@ class Reading:
     def events(self, chunks: Iterable[Any]) -> Iterator[Event]:
         """The events for chunks that came together, each made when it is asked for."""
         for news in self.assembler.feed_all(chunks):
-            texts = self._texts = Texts(self._agent, news if isinstance(news, list) else [news])
-            if self._grouped and isinstance(news, list):
-                while len(texts):
-                    yield texts
+            for event in self._told(news) if isinstance(news, list) else (Delta(self._agent, news),):
+                yield nested(self._path, event) if self._path else event
+                if self._signal.cancelled:
                     self._look_for_an_end()
-            else:
-                for event in as_deltas(texts):
-                    yield nested(self._path, event)
-                    self._look_for_an_end()
+
+    def _told(self, deltas: list[Message]) -> Iterator[Event]:
+        texts = self._texts = Texts(self._agent, deltas)
+        if not self._grouped:
+            yield from as_deltas(texts)
+        while len(texts):
+            yield texts
 
     def partial(self) -> Message | None:
         """What was shown of the reply, as `Assembler.partial` has it, once the reading has ended before its time."""

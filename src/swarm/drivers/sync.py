@@ -153,7 +153,7 @@ class SyncDriver:
 
     def _stream(self, effect: CallModel) -> Generator[Event, None, Reply]:
         started = perf_counter()
-        reading = Reading(effect, self._grouped, self._look_for_an_end)
+        reading = Reading(effect, self._grouped, self._signal, self._look_for_an_end)
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
         try:
