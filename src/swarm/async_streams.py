@@ -9,10 +9,11 @@ from typing import Any, Generic, TypeVar
 
 from .drivers.aio import AsyncDriver
 from .errors import Cancelled
-from .events import Delta, Done, Event, Texts
+from .events import Delta, Done, Event
 from .run import Run, logger
 from .state import State, dump
 from .streams import response_of
+from .texts import Texts
 from .types import Response
 
 Item = TypeVar("Item")

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import loop
-from .base import INFINITE, Approvals, Base, Messages, items_of, itself
+from .base import INFINITE, Approvals, Base, Messages, itself
 from .drivers.sync import SyncDriver, finish, settled
 from .events import Event, as_stream_item
 from .limits import Limits
@@ -15,6 +15,7 @@ from .lowlevel import LowLevel
 from .run import Run, logger
 from .state import State
 from .streams import Stream
+from .texts import items_of
 from .types import Agent, Response
 
 if TYPE_CHECKING:

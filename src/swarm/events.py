@@ -6,14 +6,12 @@ Plain classes with slots, for the reason given in `effects`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
 if TYPE_CHECKING:
+    from .records import ModelCall
     from .types import Pending, Response, ToolCall
 
 __all__ = [
@@ -81,13 +79,16 @@ class Delta(Event):
 
 
 class MessageDone(Event):
-    """A whole message of the assistant, as it stands in `Response.messages`."""
+    """A whole message of the assistant, as it stands in `Response.messages`; `call` says what the model call took that it came from,
+    None if it came from none: a policy may have answered itself.
+    """
 
-    __slots__ = ("message",)
+    __slots__ = ("message", "call")
 
-    def __init__(self, agent: str, message: dict[str, Any]) -> None:
+    def __init__(self, agent: str, message: dict[str, Any], call: ModelCall | None = None) -> None:
         self.agent = agent
         self.message = message
+        self.call = call
 
 
 class MessageAdded(Event):
@@ -206,34 +207,6 @@ class Done(Event):
         response = self.response
         told = {"agent": self.agent, "stop_reason": response.stop_reason, "text": response.text}
         return {"event": "Done", **told, "usage": response.usage.as_dict(), "messages": _plain(response.messages)}
-
-
-class Texts(Event):
-    """Deltas of text that came together. A driver hands them to a stream, which takes them one by one; nobody else sees this.
-
-    Attributes:
-        left: the deltas that have not been taken.
-    """
-
-    __slots__ = ("left",)
-
-    def __init__(self, agent: str, deltas: list[dict[str, Any]]) -> None:
-        self.agent = agent
-        self.left = iter(deltas)
-
-    def __len__(self) -> int:
-        """How many are left."""
-        return length_hint(self.left)
-
-
-def as_deltas(texts: Texts) -> Iterator[Event]:
-    """The events for texts, each made when it is taken."""
-    return map(partial(Delta, texts.agent), texts.left)
-
-
-def as_stream_items(texts: Texts) -> Iterator[dict[str, Any]]:
-    """The dict form of texts, which is what they are."""
-    return texts.left
 
 
 def nested(path: tuple[str, ...], event: Event) -> Event:

@@ -9,13 +9,14 @@ from typing import Any
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
 from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
-from .limits import needs_tokens
+from .limits import needs_cost, needs_tokens
 from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
 from .outputs import asked_again, output_of
-from .run import Route, Run
+from .prices import require
+from .run import Route, Run, base_url_of
 from .tools import callback_parameters
 from .types import Agent
 
@@ -71,6 +72,8 @@ def request_for(run: Run, tools: bool = True) -> Flow:
 
 def ask_model(run: Run, effect: CallModel) -> Flow:
     """The innermost layer around a model call."""
+    if run.bounded and needs_cost(run.scopes):
+        require(effect.request.get("model", ""), base_url_of(effect.client), run.options.prices)
     return answered(run, effect, (yield effect))
 
 

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from .errors import Cancelled
-from .events import Delta, Done, Event, Texts
+from .events import Delta, Done, Event
 from .run import Run, logger
 from .state import State, dump
+from .texts import Texts
 from .types import Response
 
 Item = TypeVar("Item")

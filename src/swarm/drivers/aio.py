@@ -63,12 +63,7 @@ class AsyncDriver:
         self.result: Any = None
 
     async def drive(self, flow: Flow, grouped: bool = False) -> AsyncGenerator[Event, None]:
-        """Drive a flow to its end: yields events; what the flow returns is `result`.
-
-        Args:
-            flow: the flow.
-            grouped: whether texts that came together are handed out as Texts.
-        """
+        """Drive a flow to its end: yields events, texts that came together as Texts if `grouped`; what the flow returns is `result`."""
         answer: Any = None
         failure: BaseException | None = None
         patience = Patience()
@@ -219,7 +214,6 @@ class _Stream:
         self._driver = driver
         self._effect = effect
         self._reading = Reading(effect, grouped, driver.signal, driver.look_for_an_end)
-        self._started = perf_counter()
         self._chunks: Any = None
         self._limit: Limit | None = None
         self._running: Job | None = None
@@ -289,7 +283,7 @@ class _Stream:
         return broken(error, self._reading.assembler) if isinstance(error, ModelError) else error
 
     async def close(self) -> None:
-        self._effect.seconds = perf_counter() - self._started
+        self._reading.ended()
         chunks, self._chunks = self._chunks, None
         if self._running is not None:  # a generator that runs in another thread cannot be closed now
             self._running.give_up()
@@ -314,6 +308,7 @@ class _Side:
         self._news: asyncio.Queue[Event | None] = asyncio.Queue()
         self._results: dict[int, Any] = {}
         self._slots = asyncio.Semaphore(at_once(effect))
+        self._failed = False
         self._flows = effect.flows
         self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
         self._open = len(self._tasks)
@@ -326,6 +321,9 @@ class _Side:
                 async for event in events:
                     self._news.put_nowait(event)
             self._results[number] = driver.result
+        except BaseException:
+            self._failed = True
+            raise
         finally:
             self._news.put_nowait(None)
 
@@ -337,7 +335,8 @@ class _Side:
             if self._event is not None:
                 return True
             self._open -= 1
-            _look_for_failure(self._tasks)
+            if self._failed:
+                _look_for_failure(self._tasks)
         return False
 
     def news(self) -> Iterator[Event]:
@@ -354,9 +353,10 @@ class _Side:
     async def close(self) -> None:
         tasks = list(self._tasks)
         self._tasks.clear()  # a task keeps its exception, which leads back here
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._open or self._failed:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         for flow in self._flows:
             flow.close()
 

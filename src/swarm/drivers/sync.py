@@ -40,12 +40,7 @@ class SyncDriver:
         self._grouped = False
 
     def drive(self, flow: Flow, grouped: bool = False) -> Events:
-        """Drive a flow to its end: yields events, returns what the flow returns.
-
-        Args:
-            flow: the flow.
-            grouped: whether texts that came together are handed out as Texts.
-        """
+        """Drive a flow to its end: yields events, texts that came together as Texts if `grouped`; returns what the flow returns."""
         self._grouped = grouped
         answer: Any = None
         failure: BaseException | None = None
@@ -152,7 +147,6 @@ class SyncDriver:
             effect.seconds = perf_counter() - started
 
     def _stream(self, effect: CallModel) -> Generator[Event, None, Reply]:
-        started = perf_counter()
         reading = Reading(effect, self._grouped, self._signal, self._look_for_an_end)
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
@@ -176,7 +170,7 @@ class SyncDriver:
         finally:
             failure = None  # a frame that kept its exception would be a reference cycle
             close_stream(chunks)
-            effect.seconds = perf_counter() - started
+            reading.ended()
         return reading.assembler.reply()
 
     def _opened(self, effect: CallModel) -> tuple[Iterator[Any], bool]:

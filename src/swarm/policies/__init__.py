@@ -5,11 +5,16 @@ serves sync, async and both kinds of streams. Each is loaded when it is first as
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_MODULES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from .retry import Retry as Retry
 
-__all__: list[str] = []
+_MODULES = {
+    "Retry": "retry",
+}
+
+__all__ = ["Retry"]
 
 
 def __getattr__(name: str) -> Any:
