@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .fallback import Fallback as Fallback
     from .retry import Retry as Retry
 
 _MODULES = {
+    "Fallback": "fallback",
     "Retry": "retry",
 }
 
-__all__ = ["Retry"]
+__all__ = ["Fallback", "Retry"]
 
 
 def __getattr__(name: str) -> Any:
