@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .fallback import Fallback as Fallback
+    from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
 
 _MODULES = {
     "Fallback": "fallback",
+    "RateLimit": "rate_limit",
     "Retry": "retry",
 }
 
-__all__ = ["Fallback", "Retry"]
+__all__ = ["Fallback", "RateLimit", "Retry"]
 
 
 def __getattr__(name: str) -> Any:
