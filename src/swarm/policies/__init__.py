@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .fallback import Fallback as Fallback
     from .retry import Retry as Retry
+    from .router import Router as Router
 
 _MODULES = {
     "Fallback": "fallback",
     "Retry": "retry",
+    "Router": "router",
 }
 
-__all__ = ["Fallback", "Retry"]
+__all__ = ["Fallback", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:
