@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from contextvars import Context
 
     from .events import Event
+    from .records import ModelCall
     from .run import RunInfo
     from .tools import Tool
 
@@ -34,9 +35,10 @@ class Reply:
         model: the model that answered, in the provider's words, or None.
         id: the provider's id of the answer, or None.
         told: whether its text has been handed on as deltas already.
+        call: what the call took that it answers, once it was counted; None for a reply that no model gave, from a cache for example.
     """
 
-    __slots__ = ("finish_reason", "id", "message", "model", "told", "usage")
+    __slots__ = ("call", "finish_reason", "id", "message", "model", "told", "usage")
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Reply:
         self.model = model
         self.id = id
         self.told = told
+        self.call: ModelCall | None = None
 
     def __repr__(self) -> str:
         return f"Reply({self.message!r}, finish_reason={self.finish_reason!r})"
@@ -71,10 +74,11 @@ class CallModel:
         path: ids of the calls that this call is nested in, outermost first.
         context: a contextvars.Context to run the call in, or None.
         seconds: how long the answer took; set by the driver.
+        time_to_first_delta: seconds until the first delta of a stream; set by the driver, None without one.
     """
 
     kind = "model"
-    __slots__ = ("agent", "client", "context", "path", "request", "run", "seconds", "stream", "timeout")
+    __slots__ = ("agent", "client", "context", "path", "request", "run", "seconds", "stream", "time_to_first_delta", "timeout")
 
     def __init__(
         self,
@@ -96,6 +100,7 @@ class CallModel:
         self.path = path
         self.context = context
         self.seconds = 0.0
+        self.time_to_first_delta: float | None = None
 
     def replace(self, **changes: Any) -> CallModel:
         """A copy with some attributes changed, for a policy that sends another request."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
-from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
-from .limits import needs_tokens
-from .messages import WireHistory
+from .history import NOT_EXECUTED, call_name, checked, open_calls, repaired, tool_message
+from .limits import needs_cost, needs_tokens
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
 from .outputs import asked_again, output_of
-from .run import Route, Run
+from .prices import require
+from .run import Route, Run, base_url_of
 from .tools import callback_parameters
 from .types import Agent
+from .wire import WireHistory
 
 
 def request_for(run: Run, tools: bool = True) -> Flow:
@@ -62,15 +64,17 @@ def request_for(run: Run, tools: bool = True) -> Flow:
             _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if needs_tokens(run.scopes) or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
+        if takes_usage(run, route):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
-        _spell_max_tokens(request, profile.max_tokens)
+        spell_max_tokens(request, profile.max_tokens)
     return route.model, on_offer, request
 
 
 def ask_model(run: Run, effect: CallModel) -> Flow:
     """The innermost layer around a model call."""
+    if run.bounded and needs_cost(run.scopes):
+        require(effect.request.get("model", ""), base_url_of(effect.client), run.options.prices)
     return answered(run, effect, (yield effect))
 
 
@@ -96,8 +100,12 @@ def instructions_of(run: Run, agent: Agent) -> Flow:
 
 def prepared(run: Run, route: Route) -> WireHistory:
     """The history in wire form. Each message is prepared once per run and provider."""
-    _add(run, route.wire, run.history[route.wire.count :], route.provider)
-    return route.wire
+    wire, history = route.wire, run.history
+    if wire.count == 0:
+        _add(run, wire, history, route.provider, places=run.start.places_in(history))
+    else:
+        _add(run, wire, history[wire.count :], route.provider, wire.count)
+    return wire
 
 
 def filtered(run: Run, agent: Agent, route: Route) -> Flow:
@@ -114,25 +122,37 @@ def filtered(run: Run, agent: Agent, route: Route) -> Flow:
     for call in open_calls(view):  # a filter that kept calls and dropped their answers
         view.append(answers.get(call["id"]) or tool_message(call["id"], call_name(call), NOT_EXECUTED))
     seen = WireHistory(route.profile)
-    _add(run, seen, repaired(view, allow_open_tail=False), route.provider)
+    start = checked(view, allow_open_tail=False)
+    _add(run, seen, start.messages, route.provider, places=start.places)
     return seen
 
 
-def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any) -> None:
+def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any, first: int = 0, places: Sequence[int] | None = None) -> None:
     """Fields that are private to a provider go back to that provider only, so a message of this run knows where it came from.
 
-    Of the caller's messages nobody knows; they are echoed. A message that a filter made anew has lost its origin, and is not.
+    Of the caller's messages, of which those before `first` are not among them, nobody knows; they are echoed. A message that a filter
+    made anew has lost its origin, and is not.
     """
     if not run.providers or (len(run.providers) == 1 and provider in run.providers):
-        seen.add(messages)
+        seen.add(messages, places=places)
         return
-    callers = {id(message) for message in run.history[: run.new_from]}
-    for message in messages:
+    unknown = set(map(id, run.history[first : run.new_from]))
+
+    def is_own(message: Message) -> bool:
         origin = run.origins.get(id(message))
-        seen.add((message,), own=id(message) in callers if origin is None else origin == provider)
+        return id(message) in unknown if origin is None else origin == provider
+
+    for own, some in groupby(messages, is_own):
+        seen.add(some, own)
 
 
-def _spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+def takes_usage(run: Run, route: Route) -> bool:
+    """Whether a stream is asked for its usage: where a limit needs it, or where the provider is known to have it."""
+    return needs_tokens(run.scopes) or (route.profile.stream_usage and not isinstance(route.model, ForeignClient))
+
+
+def spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+    """Give the limit on a reply's length the name that a provider takes."""
     for name in ("max_tokens", "max_completion_tokens"):
         if name != wanted and name in request:
             request[wanted] = request.pop(name)
