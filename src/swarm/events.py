@@ -163,15 +163,18 @@ class LimitHit(Event):
 
 
 class PolicyActed(Event):
-    """A policy changed what would have happened: `policy` is its class name, `what` it did, and why."""
+    """A policy changed what would have happened, or decided about it: `policy` is its class name, `what` it did, and why; `detail` says
+    more for programs, or is None.
+    """
 
-    __slots__ = ("policy", "what", "reason")
+    __slots__ = ("policy", "what", "reason", "detail")
 
-    def __init__(self, agent: str, policy: str, what: str, reason: str = "") -> None:
+    def __init__(self, agent: str, policy: str, what: str, reason: str = "", detail: dict[str, Any] | None = None) -> None:
         self.agent = agent
         self.policy = policy
         self.what = what
         self.reason = reason
+        self.detail = detail
 
 
 class Nested(Event):

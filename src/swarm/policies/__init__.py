@@ -5,11 +5,24 @@ serves sync, async and both kinds of streams. Each is loaded when it is first as
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_MODULES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from .checking import Block as Block
+    from .guardrail import Guardrail as Guardrail
+    from .permission import Permission as Permission
+    from .rules import Allow as Allow
+    from .rules import Deny as Deny
 
-__all__: list[str] = []
+_MODULES = {
+    "Allow": "rules",
+    "Block": "checking",
+    "Deny": "rules",
+    "Guardrail": "guardrail",
+    "Permission": "permission",
+}
+
+__all__ = ["Allow", "Block", "Deny", "Guardrail", "Permission"]
 
 
 def __getattr__(name: str) -> Any:
