@@ -27,6 +27,8 @@ check: $(VENV)/.dev  ## formatting, lint, types, import rules, budgets, and the 
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m check
 
 bench: $(VENV)/.dev  ## this library, the raw clients and seven peers (each in an environment of its own, made at the first time)
+	$(BIN)/python -m benchmarks.turn_cost
+	$(BIN)/python -m benchmarks.import_cost
 	$(BIN)/python -m benchmarks
 
 bench-quick: $(VENV)/.dev  ## what a turn and an import cost, and a run over HTTP beside the raw clients

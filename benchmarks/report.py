@@ -76,7 +76,30 @@ def spread(values: list[float]) -> str:
 
 def summary(results: Results) -> str:
     """Ours against the transport it sits on and the best peer, row by row; then all contestants against the official client."""
-    return "\n\n".join(part for part in [goals(results), ratios(results), crowds(results), alone(results)] if part)
+    return "\n\n".join(part for part in [goals(results), ratios(results), crowds(results), alone(results), verdict(results)] if part)
+
+
+def verdict(results: Results) -> str:
+    """Which rows miss the goal, and in which rows a peer is ahead of the slower of our two modes."""
+    over = [
+        f"{TITLES[scenario]}, {OURS[mode]}: {median(found):.2f}"
+        for scenario in [*IN_TURN, *AT_ONCE]
+        for mode in (False, True)
+        if (found := results.ratios(scenario, OURS[mode], BARE[mode])) and median(found) > GOAL
+    ]
+    measures = [(scenario, "") for scenario in TITLES] + [("agent", "bytes"), ("import", "rss"), ("import", "modules")]
+    ahead = [line for scenario, what in measures for line in _ahead(results, scenario, what)]
+    return "\n".join([f"Over the goal of {GOAL}: {'; '.join(over) or 'nothing'}.", f"Ahead of us: {'; '.join(ahead) or 'nobody'}."])
+
+
+def _ahead(results: Results, scenario: str, what: str) -> list[str]:
+    def amount(name: str) -> float | None:
+        return results.more(scenario, name, what) if what else results.cost(scenario, name)
+
+    ours = max((found for name in OURS.values() if (found := amount(name)) is not None), default=None)
+    if ours is None:
+        return []
+    return [f"{name}, {TITLES[scenario]}{what and f' ({what})'}" for name in results.peers if (theirs := amount(name)) and theirs < ours]
 
 
 def goals(results: Results) -> str:

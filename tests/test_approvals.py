@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Approve, Handoff, Pending, Refuse, Result, Usage, load_state, tool
+from swarm import Agent, Approve, Handoff, Pending, Refuse, Result, load_state, tool
 from swarm.errors import HistoryError, StateError
 from swarm.models.scripted import call
+from swarm.records import ModelCall
 from tests.modes import Drive, names
 
 
@@ -375,7 +376,7 @@ BAD_FIELDS: list[tuple[str, Any]] = [
     ("origins", {"x": "y"}),
     ("messages", [{"role": "nobody"}]),
     ("nested", {"call_1_2": {"version": 1}}),
-    ("usage", {**Usage().as_dict(), "by_agent": {"Shop": {"input_tokens": 1}}}),
+    ("usage", [{**ModelCall("Shop", "gpt-4o").fields(), "input_tokens": -1}]),
 ]
 
 

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from swarm.errors import AuthenticationError, InvalidReply, ModelError, RateLimitError, RequestError, ServerError
+from swarm.errors import (
+    AuthenticationError,
+    ContextLengthExceeded,
+    InvalidReply,
+    ModelError,
+    QuotaExceeded,
+    RateLimitError,
+    RequestError,
+    ServerError,
+    status_error,
+)
 from swarm.messages import assistant_message, body_error, choice_error, read_reply, wire
 from swarm.models.profiles import Profile
 
@@ -220,3 +230,44 @@ def test_an_id_with_half_a_character_gets_one_that_can_be_sent() -> None:
     sent = wire(history, None, Profile(id_pattern="[a-z0-9]{9}"))
     assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"]
     assert sent[1]["tool_call_id"].isalnum()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind"),
+    [
+        (429, {"message": "m", "code": "insufficient_quota"}, QuotaExceeded),
+        (429, {"message": "m", "type": "exceeded_current_quota_error"}, QuotaExceeded),
+        (403, {"message": "m", "code": "insufficient_user_quota"}, QuotaExceeded),
+        (402, {"message": "Insufficient Balance"}, QuotaExceeded),
+        (429, {"message": "m", "code": "rate_limit_exceeded"}, RateLimitError),
+        (429, {"message": "Resource has been exhausted (e.g. check quota).", "status": "RESOURCE_EXHAUSTED"}, RateLimitError),
+        (400, {"message": "m", "code": "context_length_exceeded"}, ContextLengthExceeded),
+        (400, {"message": "This model's maximum context length is 4097 tokens."}, ContextLengthExceeded),
+        (400, {"message": "prompt is too long: 213462 tokens > 200000 maximum"}, ContextLengthExceeded),
+        (400, {"message": "The input token count (1196265) exceeds the maximum number of tokens allowed"}, ContextLengthExceeded),
+        (400, {"message": "m", "type": "exceed_context_size_error", "code": 400}, ContextLengthExceeded),
+        (500, {"message": "m", "code": "context_length_exceeded"}, ContextLengthExceeded),
+        (500, {"message": "maximum context length"}, ServerError),
+        (429, {"message": "Please reduce the length of the messages"}, RateLimitError),
+        (400, {"message": "max_tokens is too large"}, RequestError),
+    ],
+)
+def test_a_refusal_is_told_by_what_the_provider_calls_it(status: int, error: dict[str, Any], kind: type[ModelError]) -> None:
+    """X07: neither an empty account nor a prompt that is too long gets better by asking again."""
+    for body in ({"error": error}, [{"error": error}], error):
+        assert type(body_error(body, status)) is kind
+        assert type(status_error(status, error["message"], body=body)) is kind
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"error": {"code": "model_not_found", "type": "invalid_request_error"}}, "model_not_found"),
+        ({"error": {"code": 404, "status": "NOT_FOUND"}}, "NOT_FOUND"),
+        ({"error": "in words"}, None),
+        ([], None),
+        ("a page", None),
+    ],
+)
+def test_an_error_has_the_provider_s_code(body: Any, code: str | None) -> None:
+    assert ModelError("m", body=body).code == code

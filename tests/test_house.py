@@ -42,11 +42,11 @@ OUTSIDE = (
     "testing/",
 )
 
-CORE_BUDGETS = {"loop, tools, drivers and the rest": 6_600, "models": 1_900}
+CORE_BUDGETS = {"loop, tools, drivers and the rest": 7_300, "models": 2_100}
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 # What `import swarm` must not load: transports, extras, and the docstring parser (30 ms), each loaded where it is first needed.
-LAZY = ("aiohttp", "docstring_parser", "numpy", "onnxruntime", "openai", "rich", "tokenizers", "typer", "urllib3")
+LAZY = ("aiohttp", "docstring_parser", "genai_prices", "numpy", "onnxruntime", "openai", "rich", "tokenizers", "typer", "urllib3")
 
 # What stands on the loop's outer side: clients, drivers, printing. Every other module directly under src/swarm is pure.
 OUTER = {"__init__", "__main__", "async_streams", "base", "cli", "core", "debug", "lowlevel", "streams", "util"}
@@ -179,8 +179,7 @@ def test_importing_swarm_loads_no_transport_and_no_extra() -> None:
 @pytest.mark.parametrize("module", PURE)
 def test_a_pure_module_imports_only_its_like(module: str) -> None:
     allowed = {"pydantic", "pydantic_core"} | sys.stdlib_module_names
-    if module == "schema":
-        allowed |= {"docstring_parser"}
+    allowed |= {"schema": {"docstring_parser"}, "prices": {"genai_prices"}}.get(module, set())
     for node in runtime_imports(ast.parse((SRC / f"{module}.py").read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             outside = {alias.name.split(".")[0] for alias in node.names} - allowed

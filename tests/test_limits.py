@@ -238,7 +238,7 @@ def test_what_happens_at_a_limit_is_the_inner_scopes_unless_it_says_nothing(oute
     assert Limits(on_limit=outer).tighter(Limits(on_limit=inner)).on_limit == both
 
 
-@pytest.mark.parametrize("name", ["model_calls", "handoffs", "tool_calls", "tokens", "seconds", "repeats"])
+@pytest.mark.parametrize("name", ["model_calls", "handoffs", "tool_calls", "tokens", "cost", "seconds", "repeats"])
 def test_each_amount_tightens_by_itself(name: str) -> None:
     """D6"""
     few, many, none = (Limits(**{"repeats": None, name: amount}) for amount in (2, 3, None))  # type: ignore[arg-type]
@@ -357,6 +357,7 @@ REASONS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "limit:handoffs": ([call("transfer_to_b"), call("transfer_to_a")], {"limits": Limits(handoffs=1)}),
     "limit:tool_calls": (ENDLESS, {"limits": Limits(tool_calls=2)}),
     "limit:tokens": (ENDLESS, {"limits": Limits(tokens=40)}),
+    "limit:cost": (ENDLESS, {"limits": Limits(cost=0.000_1)}),
     "limit:seconds": (ENDLESS, {"limits": Limits(seconds=0)}),
     "loop": (ENDLESS, {"limits": Limits(repeats=3)}),
     "tool_calls": (ENDLESS, {"execute_tools": False}),

@@ -237,7 +237,7 @@ class Process:
 
 def outcome(response: Response) -> dict[str, Any]:
     """What must be the same, however often the process died: everything but how long it took."""
-    usage = {name: value for name, value in response.usage.as_dict().items() if name != "seconds"}
+    usage = Counter((call.agent, call.model, call.input_tokens, call.output_tokens) for call in response.usage.by_call)
     return {
         "messages": response.messages,
         "context": response.context_variables,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Approve, Handoff, Pending, Refuse, Response, Swarm, ToolCall, Usage
+from swarm import Agent, Approve, Handoff, Pending, Refuse, Response, Swarm, ToolCall
 from swarm.errors import AgentError, StateError
 from swarm.models.scripted import ScriptedModel, call
 
@@ -103,7 +103,6 @@ def test_a_handoff_that_cannot_work_is_refused(wrong: dict[str, Any], said: str)
 @pytest.mark.parametrize(
     "record",
     [
-        Usage(input_tokens=3, by_agent={"A": {"calls": 1}}),
         ToolCall("1", "one", {}, "A", seconds=0.5),
         Pending("1", "one", {"x": 1}, "A"),
         Approve({"x": 1}),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from . import calls, loop
 from .context import copied
 from .debug import trace
-from .effects import CallModel, CallTool, Flow, HandOff, hooks_of
-from .events import Event
+from .effects import CallModel, CallTool, Emit, Flow, HandOff, hooks_of
+from .events import Event, Nested, nested
 from .limits import Limits
 from .limits import checked as checked_limits
 from .lowlevel import LowLevel, overridden
@@ -21,6 +21,8 @@ from .models.default import default_client
 from .models.profiles import Profile, checked
 from .options import Options
 from .overrides import OverriddenModel
+from .prices import Price
+from .prices import checked as checked_prices
 from .request import ask_model
 from .run import Run, logger
 from .state import State, revive
@@ -52,6 +54,8 @@ class Base:
             further.
         redact: called with an exception before its text goes to the model, and with each text before `debug` prints it or the log takes
             it (at debug level; nothing of a run is logged at others); returns a text.
+        prices: what models cost that are private, local or behind a gateway, by the name that a request or an answer gives them; they go
+            before the tables of the extra `prices`.
 
     Raises:
         TypeError: a policy without hooks, an observer or `redact` that cannot be called, another argument of a wrong type.
@@ -70,6 +74,7 @@ class Base:
         tool_errors: Literal["report", "raise"] = "report",
         on_event: Observer | Sequence[Observer] = (),
         redact: Callable[[Any], Any] | None = None,
+        prices: Mapping[str, Price] | None = None,
     ) -> None:
         if tool_errors not in ("report", "raise"):
             raise ValueError(f"tool_errors={tool_errors!r} must be 'report' or 'raise'")
@@ -83,6 +88,7 @@ class Base:
         self._raise_errors = tool_errors == "raise"
         self._observers = _observers(on_event)
         self._redact = redact
+        self._prices = checked_prices(prices)
         self._overrides: dict[str, Any] = overridden(self) if isinstance(self, LowLevel) else {}
         if "get_chat_completion" in self._overrides:
             self._overrides["model"] = OverriddenModel(self._overrides["get_chat_completion"])
@@ -213,6 +219,7 @@ class Base:
             overrides=self._overrides,
             logs=logger.isEnabledFor(logging.DEBUG),
             parallel_tools=self._parallel_tools,
+            prices=self._prices,
             profile=self._profile,
             raise_errors=self._raise_errors,
             redact=self._redact,
@@ -279,4 +286,6 @@ def innermost(run: Run, effect: Any) -> Flow:
         return effect.target
     if effect.kind == "run":
         return (yield from loop.turns(run))
+    if run.path and not isinstance(effect.event, Nested):  # a policy's own; what the run tells is nested already
+        effect = Emit(nested(run.path, effect.event))
     return (yield effect)

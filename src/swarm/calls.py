@@ -66,7 +66,7 @@ class Planned:
     """
 
     __slots__ = ("arguments", "changed", "id", "name", "outcome", "raw", "seconds", "tool")
-    context = variables = None  # as on a CallTool, which `perform` takes too
+    context = tries = variables = None  # as on a CallTool, which `perform` takes too
 
     def __init__(self, id: str, name: str, raw: Any) -> None:
         self.changed = False
@@ -115,7 +115,7 @@ def perform(run: Run, effect: CallTool | Planned) -> Flow:
     assert tool is not None
     if tool.nested is not None:
         return (yield from tool.nested(run, effect.id, effect.arguments))
-    tries = 1 if tool.effect == "once" else tool.retries + 1
+    tries = 1 if tool.effect == "once" else effect.tries or tool.retries + 1
     while True:
         arguments = own(effect.arguments)
         if tool.context_parameter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .events import Event, HandedOff, LimitHit, MessageDone, Paused, ToolDone, ToolStarted, TurnStarted
+from .events import Event, HandedOff, LimitHit, MessageDone, Paused, PolicyActed, ToolDone, ToolStarted, TurnStarted
 from .util import debug_print
 
 
@@ -30,6 +30,8 @@ def _line(event: Event) -> str | None:
             return f"Handoff: {event.agent} -> {event.to}"
         case LimitHit():
             return f"Limit {event.limit}: {event.reason}"
+        case PolicyActed():
+            return f"{event.policy} for {event.agent}: {event.what}{f' ({event.reason})' if event.reason else ''}"
         case Paused():
             return f"Paused for approval: {event.pending}"
         case _:

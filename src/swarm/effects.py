@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from contextvars import Context
 
     from .events import Event
+    from .records import ModelCall
     from .run import RunInfo
     from .tools import Tool
 
@@ -34,10 +35,11 @@ class Reply:
         model: the model that answered, in the provider's words, or None.
         id: the provider's id of the answer, or None.
         told: whether its text has been handed on as deltas already.
+        call: what the call took that it answers, once it was counted; None for a reply that no model gave, from a cache for example.
         cut: whether a gate ended it, so that the provider could not say what it took.
     """
 
-    __slots__ = ("cut", "finish_reason", "id", "message", "model", "told", "usage")
+    __slots__ = ("call", "cut", "finish_reason", "id", "message", "model", "told", "usage")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Reply:
         self.model = model
         self.id = id
         self.told = told
+        self.call: ModelCall | None = None
         self.cut = False
 
     def __repr__(self) -> str:
@@ -96,10 +99,11 @@ class CallModel:
         gates: make the gates that a stream's text passes before it is shown, in this order; each is called once for each stream, so that
             a second try begins anew. A policy that wants one puts it in front: `call.replace(gates=(make, *call.gates))`.
         seconds: how long the answer took; set by the driver.
+        time_to_first_delta: seconds until the first delta of a stream; set by the driver, None without one.
     """
 
     kind = "model"
-    __slots__ = ("agent", "client", "context", "gates", "path", "request", "run", "seconds", "stream", "timeout")
+    __slots__ = ("agent", "client", "context", "gates", "path", "request", "run", "seconds", "stream", "time_to_first_delta", "timeout")
 
     def __init__(
         self,
@@ -122,6 +126,7 @@ class CallModel:
         self.context = context
         self.gates: tuple[Callable[[], Gate], ...] = ()
         self.seconds = 0.0
+        self.time_to_first_delta: float | None = None
 
     def replace(self, **changes: Any) -> CallModel:
         """A copy with some attributes changed, for a policy that sends another request."""
@@ -139,11 +144,12 @@ class CallTool:
         run: what the run tells callbacks and policies.
         context: a contextvars.Context to run the tool in, or None.
         spent: called with the seconds of each try.
+        tries: how often it may run at most, or None for as often as its tool allows.
         variables: what the tool gets as `context_variables`, or None for those of the run, live.
     """
 
     kind = "tool"
-    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool", "variables")
+    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool", "tries", "variables")
 
     def __init__(
         self,
@@ -154,6 +160,7 @@ class CallTool:
         run: RunInfo,
         context: Context | None = None,
         spent: Callable[[float], None] | None = None,
+        tries: int | None = None,
     ) -> None:
         self.tool = tool
         self.id = id
@@ -162,6 +169,7 @@ class CallTool:
         self.run = run
         self.context = context
         self.spent = spent
+        self.tries = tries
         self.variables: dict[str, Any] | None = None
 
     def replace(self, **changes: Any) -> CallTool:

@@ -13,9 +13,11 @@
     ├── LimitExceeded                   Limits(on_limit="raise"); .limit
     ├── GuardrailTripped                Guardrail(on_block="raise"); .guardrail
     ├── RunTimeout (TimeoutError)       run(timeout=...); never transient
-    └── ModelError                      .status .body .request_id .cause
+    └── ModelError                      .status .body .code .request_id .cause
         ├── RequestError                the provider refused the request: 400, 404, 413, 422, ...
-        │   └── AuthenticationError     401, 403
+        │   ├── AuthenticationError     401, 403
+        │   ├── ContextLengthExceeded   more tokens than the model takes
+        │   └── QuotaExceeded           nothing left to spend: 402, and 429 where that is what it means
         ├── InvalidReply                an answer that is no Chat Completion, or an error with status 200
         ├── StreamBroken                a stream that ended too early after text was shown
         └── TransientError              worth another try; .retry_after in seconds, or None
@@ -33,8 +35,9 @@ Errors of the model, of the provider and of the user are told apart, so that a p
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from .types import Response
@@ -45,6 +48,7 @@ __all__ = [
     "Cancelled",
     "ConfigError",
     "ConnectionFailed",
+    "ContextLengthExceeded",
     "GuardrailTripped",
     "HistoryError",
     "InvalidReply",
@@ -52,6 +56,7 @@ __all__ = [
     "ModelError",
     "ModelTimeout",
     "OutputError",
+    "QuotaExceeded",
     "RateLimitError",
     "RequestError",
     "RunTimeout",
@@ -190,6 +195,11 @@ class ModelError(SwarmError):
         self.request_id = request_id
         self.cause = cause
 
+    @property
+    def code(self) -> str | None:
+        """The provider's own word for what is wrong, such as "model_not_found": its `code`, else its `type`, or None."""
+        return next(iter(_codes(self.body)), None)
+
 
 class RequestError(ModelError):
     """The provider refused the request; sending it again unchanged will not help."""
@@ -197,6 +207,14 @@ class RequestError(ModelError):
 
 class AuthenticationError(RequestError):
     """The key is missing, wrong, or not allowed to do this (401, 403)."""
+
+
+class ContextLengthExceeded(RequestError):
+    """The request holds more tokens than the model takes. A shorter one, or a model that takes more, may help."""
+
+
+class QuotaExceeded(RequestError):
+    """The account has nothing left to spend: no credit, or a budget that is used up. Waiting a minute does not help."""
 
 
 class InvalidReply(ModelError):
@@ -261,6 +279,39 @@ def attach(error: BaseException, response: Response) -> None:
         setattr(error, "swarm_response" if taken else "response", response)
 
 
+# What providers call a quota that is used up, which most of them send as 429, some as 403: platform.openai.com/docs/guides/error-codes,
+# forum.moonshot.ai/t/244 (exceeded_current_quota_error), github.com/Alishahryar1/free-claude-code/issues/1543 (insufficient_user_quota).
+_NO_QUOTA = re.compile(
+    r"insufficient_(user_)?quota|exceeded_current_quota|\bquota_exceeded|insufficient_balance|billing_hard_limit|credit_balance"
+)
+# A prompt that is too long: as a code (OpenAI, Groq, Cerebras; llama.cpp), or in words, one line a server: OpenAI, vLLM, DeepSeek and
+# OpenRouter; Anthropic; Gemini; xAI; Mistral; Groq; Bedrock; llama.cpp; LM Studio (collected in github.com/earendil-works/pi,
+# packages/ai/src/utils/overflow.ts).
+_TOO_LONG_CODE = re.compile(r"context_length_exceeded|exceed_context_size|context_window_exceeded")
+_TOO_LONG = re.compile(
+    r"maximum context length|exceeds the context window"
+    r"|prompt is too long"
+    r"|input token count.{0,40}exceeds the maximum"
+    r"|maximum prompt length"
+    r"|too large for model with \d+ maximum context"
+    r"|reduce the length of the messages"
+    r"|input is too long for requested model"
+    r"|exceeds? the available context size"
+    r"|greater than the context length",
+    re.IGNORECASE,
+)
+
+
+def _codes(body: Any) -> list[str]:
+    """The words for an error in a provider's answer, those that say most first."""
+    if isinstance(body, list):  # Gemini's
+        body = next(iter(cast("list[Any]", body)), None)
+    if isinstance(body, dict):
+        body = cast("dict[str, Any]", body).get("error", cast("dict[str, Any]", body))
+    found = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    return [value for name in ("code", "type", "status") if isinstance(value := found.get(name), str) and value]
+
+
 def status_error(
     status: int,
     text: str,
@@ -280,9 +331,14 @@ def status_error(
         retry_after: seconds the provider asks to wait.
         cause: the exception of the client library, if one was used.
     """
+    codes = " ".join(_codes(body))
     kind: type[ModelError]
-    if status in (401, 403):
+    if status >= 400 and (status == 402 or _NO_QUOTA.search(codes)):
+        kind = QuotaExceeded
+    elif status in (401, 403):
         kind = AuthenticationError
+    elif status >= 400 and (_TOO_LONG_CODE.search(codes) or (status in (400, 413, 422) and _TOO_LONG.search(text))):
+        kind = ContextLengthExceeded
     elif status == 429:
         kind = RateLimitError
     elif status in (408, 409) or status >= 500:

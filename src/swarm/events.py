@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_jsonable_python
 
 if TYPE_CHECKING:
+    from .records import ModelCall
     from .types import Pending, Response, ToolCall
 
 __all__ = [
@@ -78,13 +79,16 @@ class Delta(Event):
 
 
 class MessageDone(Event):
-    """A whole message of the assistant, as it stands in `Response.messages`."""
+    """A whole message of the assistant, as it stands in `Response.messages`; `call` says what the model call took that it came from,
+    None if it came from none: a policy may have answered itself.
+    """
 
-    __slots__ = ("message",)
+    __slots__ = ("message", "call")
 
-    def __init__(self, agent: str, message: dict[str, Any]) -> None:
+    def __init__(self, agent: str, message: dict[str, Any], call: ModelCall | None = None) -> None:
         self.agent = agent
         self.message = message
+        self.call = call
 
 
 class MessageAdded(Event):

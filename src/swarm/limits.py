@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WARN_AFTER = 10
 """Replies in a row with the same calls and results before a warning is logged."""
 
-_AMOUNTS = ("model_calls", "handoffs", "tool_calls", "tokens", "seconds", "repeats")
+_AMOUNTS = ("model_calls", "handoffs", "tool_calls", "tokens", "cost", "seconds", "repeats")
 _ON_LIMIT = ("return", "answer", "raise")
 
 
@@ -31,6 +31,8 @@ class Limits:
         handoffs: changes of the active agent; handing over to oneself does not count.
         tool_calls: calls that are run; a reply that would pass the limit runs none of its calls.
         tokens: input and output tokens together.
+        cost: US dollars, by the prices of `swarm.prices`; looked at before each turn. A model whose price is not known is a ConfigError
+            before it is asked.
         seconds: looked at before each turn and each call, so what runs is finished; `run(timeout=...)` interrupts instead.
         repeats: replies in a row with the same calls and the same results, or handoffs with nothing else between, before the run
             stops with "loop"; None switches that off.
@@ -52,6 +54,7 @@ class Limits:
         handoffs: int | None = None,
         tool_calls: int | None = None,
         tokens: int | None = None,
+        cost: float | None = None,
         seconds: float | None = None,
         repeats: int | None = 50,
         on_limit: Literal["return", "answer", "raise"] = "return",
@@ -60,10 +63,11 @@ class Limits:
         self.handoffs = handoffs
         self.tool_calls = tool_calls
         self.tokens = tokens
+        self.cost = cost
         self.seconds = seconds
         self.repeats = repeats
         self.on_limit: Literal["return", "answer", "raise"] = on_limit
-        self.bounded = any(amount is not None for amount in (model_calls, handoffs, tool_calls, tokens, seconds))
+        self.bounded = any(amount is not None for amount in (model_calls, handoffs, tool_calls, tokens, cost, seconds))
         for name in _AMOUNTS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, int | float):
@@ -114,32 +118,38 @@ class Scope:
     Attributes:
         limits: as given.
         model_calls, handoffs, tool_calls, tokens: used so far.
+        cost: US dollars spent so far, where somebody limits them.
         started: monotonic time at which it began, where somebody limits time, or None.
         seconds: how long it had lasted when the clock was last looked at, before a turn or a call.
     """
 
-    __slots__ = ("handoffs", "limits", "model_calls", "seconds", "started", "tokens", "tool_calls")
+    __slots__ = ("cost", "handoffs", "limits", "model_calls", "seconds", "started", "tokens", "tool_calls")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.model_calls = self.handoffs = self.tool_calls = self.tokens = 0
         self.started: float | None = None
-        self.seconds = 0.0
+        self.seconds = self.cost = 0.0
 
     @property
     def used(self) -> dict[str, float]:
-        """The amounts used so far by name; "seconds" only where somebody limits time."""
-        return {name: getattr(self, name) for name in (*COUNTED, *(("seconds",) if self.started is not None else ()))}
+        """The amounts used so far by name; "cost" and "seconds" only where somebody limits them."""
+        amounts: dict[str, float] = {name: getattr(self, name) for name in COUNTED}
+        if self.cost or self.limits.cost is not None:
+            amounts["cost"] = self.cost
+        if self.started is not None:
+            amounts["seconds"] = self.seconds
+        return amounts
 
     @property
     def remaining(self) -> dict[str, float]:
         """What is left of each amount that is limited, by name; never below 0."""
-        allowed = {name: getattr(self.limits, name) for name in (*COUNTED, "seconds")}
+        allowed = {name: getattr(self.limits, name) for name in (*COUNTED, "cost", "seconds")}
         return {name: max(0, amount - getattr(self, name)) for name, amount in allowed.items() if amount is not None}
 
 
 COUNTED = ("model_calls", "handoffs", "tool_calls", "tokens")
-"""The amounts that a scope counts without a clock."""
+"""The amounts that a scope always counts."""
 
 Scopes: TypeAlias = tuple[Scope, ...]
 """The scopes that a run stands in, outermost first."""
@@ -174,8 +184,13 @@ def is_timed(scopes: Scopes) -> bool:
 
 
 def needs_tokens(scopes: Scopes) -> bool:
-    """Whether a scope limits tokens."""
-    return any(scope.limits.tokens is not None for scope in scopes)
+    """Whether a scope limits tokens, or what they cost."""
+    return any(scope.limits.tokens is not None or scope.limits.cost is not None for scope in scopes)
+
+
+def needs_cost(scopes: Scopes) -> bool:
+    """Whether a scope limits cost."""
+    return any(scope.limits.cost is not None for scope in scopes)
 
 
 class Circles:
@@ -203,7 +218,7 @@ def before(run: Run, now: float) -> str | None:
         return "cancelled"
     if not run.bounded:
         return None
-    run.limit = passed("model_calls", run.scopes) or passed("tokens", run.scopes) or late(run.scopes, now)
+    run.limit = passed("model_calls", run.scopes) or passed("tokens", run.scopes) or spent(run.scopes) or late(run.scopes, now)
     return reason_of(run.limit.name) if run.limit is not None else None
 
 
@@ -214,6 +229,15 @@ def passed(name: str, scopes: Scopes, wanted: int = 1) -> Hit | None:
         if allowed is not None and used + wanted > allowed:
             more = f", {wanted} more wanted" if name == "tool_calls" else ""
             return Hit(name, f"{used} of {allowed} {name.replace('_', ' ')} used{more}", scope)
+    return None
+
+
+def spent(scopes: Scopes) -> Hit | None:
+    """The limit on cost that is used up, or None."""
+    for scope in scopes:
+        allowed = scope.limits.cost
+        if allowed is not None and scope.cost >= allowed:
+            return Hit("cost", f"${scope.cost:,.4f} of ${allowed:,.4f} used", scope)
     return None
 
 

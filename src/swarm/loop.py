@@ -101,7 +101,7 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     if watched:
         if not reply.told:
             yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
-        yield from run.tell(MessageDone(agent.name, message))
+        yield from run.tell(MessageDone(agent.name, message, reply.call))
     if run.options.logs:
         run.log("%s answered: %s", agent.name, message)
     return message

@@ -10,6 +10,7 @@ from .limits import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
     from .models.profiles import Profile
+    from .prices import Price
     from .run import Run
 
 
@@ -32,6 +33,7 @@ class Options:
         "model_override",
         "overrides",
         "parallel_tools",
+        "prices",
         "profile",
         "raise_errors",
         "redact",
@@ -51,6 +53,7 @@ class Options:
         logs: bool,
         overrides: dict[str, Any],
         parallel_tools: bool | int,
+        prices: dict[str, Price],
         profile: Profile | str | None,
         raise_errors: bool,
         redact: Callable[[Any], Any] | None,
@@ -70,6 +73,7 @@ class Options:
         self.logs = logs
         self.overrides = overrides
         self.parallel_tools = parallel_tools
+        self.prices = prices
         self.profile = profile
         self.raise_errors = raise_errors
         self.redact = redact

@@ -1,16 +1,18 @@
-"""What a run answers with: Response, Usage, what became of its calls, and the decisions that a caller gives back.
+"""What a run answers with: Response, what its model calls took, what became of its tool calls, and the decisions a caller gives back.
 
 Plain classes with slots; a run makes some of them in every turn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import StateError
 
 if TYPE_CHECKING:
     from .limits import Scope
+    from .prices import Price
     from .run import Run
     from .state import State
     from .types import Agent
@@ -21,70 +23,186 @@ class _Plain:
 
     __slots__ = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name."""
+    def fields(self) -> dict[str, Any]:
+        """What it was made from, by name."""
         return {name: getattr(self, name) for name in self.__slots__ if not name.startswith("_")}
 
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name."""
+        return self.fields()
+
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self.as_dict() == other.as_dict()
+        return type(other) is type(self) and self.fields() == other.fields()
 
     __hash__ = None  # type: ignore[assignment]  # mutable, compared by content
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.as_dict().items())})"
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.fields().items())})"
 
 
-class Usage(_Plain):
-    """What a run cost.
+class ModelCall(_Plain):
+    """One answer of a model: what it took, and how long.
 
     Attributes:
-        input_tokens, output_tokens: as the provider counted them.
+        agent: name of the agent that it was asked for; a policy's own calls count for the agent it works for.
+        model: the model that was asked, as the request names it.
+        response_model: the model that answered, in the provider's words, or None.
+        provider: base URL of the client that was asked, or None if it does not tell.
+        input_tokens, output_tokens: as the provider counted them, hidden reasoning included; None if it sent no count.
         cached_tokens, reasoning_tokens: the parts of those that were read from a cache, or were hidden reasoning.
-        calls: answers of a model.
-        cost: in US dollars, None while unknown.
-        seconds: spent waiting for models.
-        estimated: whether some tokens were estimated because the provider sent no count.
-        by_agent: tokens and calls per agent name.
+        seconds: from the request to the end of the answer; of a stream, the time that its reader took is in it.
+        time_to_first_delta: seconds from the request to the first delta; None for an answer that was not streamed.
+        estimated: whether the tokens are an estimate, because the provider sent no count and a limit needs one.
     """
 
     __slots__ = (
+        "agent",
+        "model",
+        "response_model",
+        "provider",
         "input_tokens",
         "output_tokens",
         "cached_tokens",
         "reasoning_tokens",
-        "calls",
-        "cost",
         "seconds",
+        "time_to_first_delta",
         "estimated",
-        "by_agent",
+        "_cost",
+        "_prices",
     )
 
     def __init__(
         self,
-        input_tokens: int = 0,
-        output_tokens: int = 0,
+        agent: str,
+        model: str,
+        response_model: str | None = None,
+        provider: str | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
         cached_tokens: int = 0,
         reasoning_tokens: int = 0,
-        calls: int = 0,
-        cost: float | None = None,
         seconds: float = 0.0,
+        time_to_first_delta: float | None = None,
         estimated: bool = False,
-        by_agent: dict[str, dict[str, int]] | None = None,
+        prices: Mapping[str, Price] | None = None,
     ) -> None:
+        self.agent = agent
+        self.model = model
+        self.response_model = response_model
+        self.provider = provider
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
         self.cached_tokens = cached_tokens
         self.reasoning_tokens = reasoning_tokens
-        self.calls = calls
-        self.cost = cost
         self.seconds = seconds
+        self.time_to_first_delta = time_to_first_delta
         self.estimated = estimated
-        self.by_agent = by_agent if by_agent is not None else {}
+        self._prices = prices
+        self._cost: float | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """In US dollars, see `swarm.prices`; None if the price or the number of tokens is not known. Looked up when it is first read."""
+        if self._cost is None and self.input_tokens is not None:
+            from .prices import cost_of
+
+            self._cost = cost_of(self, self._prices or {})
+        return self._cost
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, and the cost."""
+        return {**self.fields(), "cost": self.cost}
+
+
+class Usage(_Plain):
+    """What model calls took: those of a run, with everything nested in it, or those of one agent. All amounts are sums over `by_call`.
+
+    Args:
+        by_call: the calls, in the order in which they ended.
+    """
+
+    __slots__ = ("by_call",)
+
+    def __init__(self, by_call: Iterable[ModelCall] = ()) -> None:
+        self.by_call = list(by_call)  # appended to from several threads, which a list takes and a sum does not
+
+    @property
+    def input_tokens(self) -> int:
+        """As the providers counted them, or as they were estimated."""
+        return sum(call.input_tokens or 0 for call in self.by_call)
+
+    @property
+    def output_tokens(self) -> int:
+        """The same for what the models wrote, hidden reasoning included."""
+        return sum(call.output_tokens or 0 for call in self.by_call)
 
     @property
     def total_tokens(self) -> int:
         """Input and output together."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def cached_tokens(self) -> int:
+        """The part of the input that providers read from their caches."""
+        return sum(call.cached_tokens for call in self.by_call)
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """The part of the output that was hidden reasoning."""
+        return sum(call.reasoning_tokens for call in self.by_call)
+
+    @property
+    def calls(self) -> int:
+        """Answers of a model."""
+        return len(self.by_call)
+
+    @property
+    def cost(self) -> float | None:
+        """In US dollars. None as soon as the cost of one call is not known, since the sum of the others would pass for the whole."""
+        total = 0.0
+        for call in self.by_call:
+            cost = call.cost
+            if cost is None:
+                return None
+            total += cost
+        return total
+
+    @property
+    def seconds(self) -> float:
+        """Spent waiting for models; of calls side by side, the sum."""
+        return sum(call.seconds for call in self.by_call)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some tokens were estimated because the provider sent no count."""
+        return any(call.estimated for call in self.by_call)
+
+    @property
+    def by_agent(self) -> dict[str, Usage]:
+        """The same by the name of the agent."""
+        shares: dict[str, Usage] = {}
+        for call in self.by_call:
+            shares.setdefault(call.agent, Usage()).by_call.append(call)
+        return shares
+
+    def as_dict(self) -> dict[str, Any]:
+        """All amounts by name, `by_agent` and `by_call` included."""
+        by_agent = {name: share._amounts() for name, share in self.by_agent.items()}
+        return {**self._amounts(), "by_agent": by_agent, "by_call": [call.as_dict() for call in self.by_call]}
+
+    def _amounts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _AMOUNTS}
+
+    def __add__(self, other: Usage) -> Usage:
+        """The usage of several runs together."""
+        return Usage([*self.by_call, *other.by_call])
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in _AMOUNTS if name != "cost")  # a look must not load the prices
+        return f"Usage({', '.join(shown)})"
+
+
+_AMOUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "calls", "cost", "seconds", "estimated")
 
 
 class ToolCall(_Plain):
@@ -167,7 +285,7 @@ class Response(_Plain):
         messages: the new messages, plain dicts, in order.
         agent: the agent that is active now; give it to the next run.
         context_variables: as they are now.
-        usage: tokens, calls, seconds.
+        usage: tokens, cost, calls and seconds of its models.
         stop_reason: why the run ended: "complete", "max_turns", "limit:<name>", "loop", "tool_calls", "approval", "stopped",
             "length", "refusal", "content_filter", "guardrail:<name>", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.

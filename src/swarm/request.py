@@ -9,13 +9,14 @@ from typing import Any
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
 from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
-from .limits import needs_tokens
+from .limits import needs_cost, needs_tokens
 from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
 from .outputs import asked_again, output_of
-from .run import Route, Run
+from .prices import require
+from .run import Route, Run, base_url_of
 from .tools import callback_parameters
 from .types import Agent
 
@@ -62,15 +63,17 @@ def request_for(run: Run, tools: bool = True) -> Flow:
             _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if needs_tokens(run.scopes) or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
+        if takes_usage(run, route):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
-        _spell_max_tokens(request, profile.max_tokens)
+        spell_max_tokens(request, profile.max_tokens)
     return route.model, on_offer, request
 
 
 def ask_model(run: Run, effect: CallModel) -> Flow:
     """The innermost layer around a model call."""
+    if run.bounded and needs_cost(run.scopes):
+        require(effect.request.get("model", ""), base_url_of(effect.client), run.options.prices)
     return answered(run, effect, (yield effect))
 
 
@@ -132,7 +135,13 @@ def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any) ->
         seen.add((message,), own=id(message) in callers if origin is None else origin == provider)
 
 
-def _spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+def takes_usage(run: Run, route: Route) -> bool:
+    """Whether a stream is asked for its usage: where a limit needs it, or where the provider is known to have it."""
+    return needs_tokens(run.scopes) or (route.profile.stream_usage and not isinstance(route.model, ForeignClient))
+
+
+def spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+    """Give the limit on a reply's length the name that a provider takes."""
     for name in ("max_tokens", "max_completion_tokens"):
         if name != wanted and name in request:
             request[wanted] = request.pop(name)

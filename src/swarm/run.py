@@ -12,11 +12,14 @@ from typing import Any, cast
 
 from . import events
 from .effects import CallModel, Emit, Flow, Message, Reply, through
-from .limits import Circles, Hit, Limits, Scope, Scopes, needs_tokens, remaining, smaller
-from .messages import WireHistory, text_of, used_ids
+from .limits import Circles, Hit, Limits, Scope, Scopes, needs_cost, needs_tokens, remaining, smaller
+from .messages import WireHistory, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
 from .options import Options
+from .prices import require
+from .records import ModelCall
+from .tokens import estimate
 from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
 
 logger = logging.getLogger("swarm")
@@ -286,20 +289,30 @@ class Run:
             client = self.options.client
         if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
-        return self.routes.get((id(client), name, self.fields["profile"])) or self._new_route(self.agent, client, name)
+        return self.routes.get((id(client), name, self.fields["profile"])) or self._new_route(
+            client, name, self.fields["profile"], self.agent.client is None, self.options.overrides.get("model")
+        )
 
-    def _new_route(self, agent: Agent, client: Any, name: str) -> Route:
+    def route_to(self, agent: Agent, client: Any, name: str) -> Route:
+        """Where the requests of an agent go that a policy sends to another client or model."""
+        usual = self.options.client if agent.client is None else agent.client
+        wanted = agent.profile if client is usual else None
+        return self.routes.get((id(client), name, wanted)) or self._new_route(client, name, wanted, False, None)
+
+    def _new_route(self, client: Any, name: str, wanted: Profile | str | None, is_usual: bool, model: Any) -> Route:
         others = self.routes.values()
         known = next((route for route in others if route.client is client), None)
-        model = known.model if known else self.options.overrides.get("model") or model_for(client)
+        model = known.model if known else model or model_for(client)
         base_url = base_url_of(client)
+        if self.bounded and needs_cost(self.scopes):
+            require(name, base_url, self.options.prices)
         provider = self.known[id(model)] = base_url or id(client)
         own = getattr(client, "profile", None)
-        given = self.options.profile if agent.client is None or client is self.options.client else None
-        profile = choose(base_url, name, agent.profile or given or (own if isinstance(own, Profile | str) else None))
+        given = self.options.profile if is_usual or client is self.options.client else None
+        profile = choose(base_url, name, wanted or given or (own if isinstance(own, Profile | str) else None))
         wire = next((route.wire for route in others if route.provider == provider and route.profile is profile), None)
         route = Route(client, model, name, provider, profile, wire or WireHistory(profile))
-        self.routes[id(client), name, agent.profile] = route
+        self.routes[id(client), name, wanted] = route
         return route
 
     def _model(self) -> str:
@@ -311,32 +324,34 @@ class Run:
 
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        usage, sent, name = self.usage, reply.usage, effect.agent.name
-        self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
-        self.providers.add(self.asked)
-        usage.calls += 1
-        usage.seconds += effect.seconds
-        share = usage.by_agent.get(name)
-        if share is None:
-            share = usage.by_agent[name] = {"input_tokens": 0, "output_tokens": 0, "calls": 0}
-        share["calls"] += 1
+        asked = self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
+        self.providers.add(asked)
+        tokens = _counted(reply.usage)
+        estimated = tokens is None and (reply.cut or (self.bounded and needs_tokens(self.scopes)))
+        if estimated:
+            tokens = (estimate(effect.request.get("messages", ())), estimate((reply.message,)), 0, 0)
+        inputs, outputs, cached, reasoning = tokens or _UNKNOWN
+        call = reply.call = ModelCall(
+            effect.agent.name,
+            effect.request.get("model", ""),
+            reply.model,
+            asked if type(asked) is str else None,
+            inputs,
+            outputs,
+            cached,
+            reasoning,
+            effect.seconds,
+            effect.time_to_first_delta,
+            estimated,
+            self.options.prices,
+        )
+        self.usage.by_call.append(call)
+        cost = (call.cost or 0.0) if self.bounded and needs_cost(self.scopes) else 0.0
         for scope in self.scopes:
             scope.model_calls += 1
-        if sent:
-            usage.cached_tokens += _number(sent.get("prompt_tokens_details"), "cached_tokens")
-            usage.reasoning_tokens += _number(sent.get("completion_tokens_details"), "reasoning_tokens")
-            self._count_tokens(share, _number(sent, "prompt_tokens"), _number(sent, "completion_tokens"))
-        elif reply.cut or (self.bounded and needs_tokens(self.scopes)):
-            usage.estimated = True
-            self._count_tokens(share, _estimate(effect.request.get("messages", ())), _estimate([reply.message]))
-
-    def _count_tokens(self, share: dict[str, int], inputs: int, outputs: int) -> None:
-        self.usage.input_tokens += inputs
-        self.usage.output_tokens += outputs
-        share["input_tokens"] += inputs
-        share["output_tokens"] += outputs
-        for scope in self.scopes:
-            scope.tokens += inputs + outputs
+            scope.cost += cost
+            if tokens is not None:
+                scope.tokens += tokens[0] + tokens[1]
 
     def response(self, reason: str) -> Response:
         """What the run has come to."""
@@ -429,6 +444,18 @@ class RunInfo:
         """A dict in which a policy keeps what belongs to this run."""
         return self._run.memory.setdefault(id(policy), {})
 
+    def rerouted(self, call: CallModel, client: Any, model: str) -> CallModel:
+        """A call for another client or model than it was made for, its request as that one wants it, without what only the first may see.
+
+        Args:
+            call: as a policy's `model` hook got it.
+            client: who is to be asked, or None for the same client.
+            model: the name of the model.
+        """
+        from .rerouting import rerouted
+
+        return rerouted(self._run, call, client, model)
+
     def flow(self, effect: Any) -> Flow:
         """An effect of a policy's own making, passed through all the policies of its kind."""
         return self._run.through(effect)
@@ -440,10 +467,24 @@ def base_url_of(client: Any) -> str | None:
     return text if text.startswith(("http://", "https://")) else None
 
 
+_UNKNOWN = (None, None, 0, 0)
+
+
+def _counted(sent: Any) -> tuple[int, int, int, int] | None:
+    """The tokens that a provider counted: input, output, cached, reasoning; None if it counted none.
+
+    Some leave reasoning out of `completion_tokens` and have it in `total_tokens` (xAI: https://docs.x.ai/docs/guides/reasoning; Gemini
+    in this API). It is paid as output, so the total is believed.
+    """
+    if not sent or (type(sent.get("prompt_tokens")) is not int and type(sent.get("completion_tokens")) is not int):
+        return None
+    inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
+    cached = _number(sent.get("prompt_tokens_details"), "cached_tokens")
+    reasoning = _number(sent.get("completion_tokens_details"), "reasoning_tokens")
+    hidden = _number(sent, "total_tokens") - inputs - outputs
+    return (inputs, outputs + hidden, cached, max(reasoning, hidden)) if inputs and hidden > 0 else (inputs, outputs, cached, reasoning)
+
+
 def _number(counts: Any, name: str) -> int:
     value: Any = cast("dict[str, Any]", counts).get(name) if isinstance(counts, dict) else None
-    return value if isinstance(value, int) else 0
-
-
-def _estimate(messages: Any) -> int:
-    return sum(len(text_of(message)) + 16 * len(message.get("tool_calls") or ()) for message in messages) // 4 + 1
+    return value if type(value) is int and value > 0 else 0

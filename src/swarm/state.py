@@ -14,8 +14,9 @@ from pydantic_core import from_json, to_jsonable_python
 
 from .errors import HistoryError, StateError, ToolError
 from .history import call_name, open_calls, repaired
-from .limits import COUNTED, LASTING, NO_LIMITS, Circles
+from .limits import COUNTED, LASTING, NO_LIMITS, Circles, needs_cost
 from .offers import table_of
+from .records import ModelCall
 from .types import Agent, ToolCall, Usage
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _dumped(run: Run, agents: dict[str, Agent]) -> dict[str, Any]:
         "over": run.over,
         "output": to_jsonable_python(run.output, fallback=str) if run.over is not None else None,
         "limit": _dumped_limit(run),
-        "usage": run.usage.as_dict(),
+        "usage": [call.fields() for call in run.usage.by_call],
         "counts": _dumped_counts(run),
         "circles": to_jsonable_python({name: getattr(run.circles, name) for name in Circles.__slots__}, fallback=str),
         "calls": [to_jsonable_python(call.as_dict(), fallback=str) for call in run.calls],
@@ -155,11 +156,12 @@ def _dumped_limit(run: Run) -> dict[str, Any] | None:
     return {"name": name, "why": why, "amount": amount}
 
 
-def _dumped_counts(run: Run) -> dict[str, int] | None:
+def _dumped_counts(run: Run) -> dict[str, float] | None:
     """What the run's own scope counted, without the calls that are not finished: they will be counted when they are run again."""
     if run.scope is None:
         return None
-    return {name: getattr(run.scope, name) for name in COUNTED} | {"tool_calls": run.scope.tool_calls - _unfinished(run)}
+    counts: dict[str, float] = {name: getattr(run.scope, name) for name in (*COUNTED, "cost")}
+    return counts | {"tool_calls": run.scope.tool_calls - _unfinished(run)}
 
 
 def _unfinished(run: Run) -> int:
@@ -297,11 +299,13 @@ def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Ru
     if run.history and (run.history[-1]["role"] in ("assistant", "tool") or "sender" in run.history[-1]):  # else there is more to say
         run.over, run.output = saved.over, saved.output
     if outer is None:
-        run.usage = Usage(**saved.usage.model_dump())
+        run.usage = Usage(ModelCall(**call.model_dump(), prices=options.prices) for call in saved.usage)
     if saved.counts is not None:
         if run.scope is None:
             run.confine(NO_LIMITS)  # those of the call are put on it when the call goes on
         _set(run.scopes[-1], saved.counts)
+    if outer is None and needs_cost(run.scopes):  # the limit may be new, and then nothing was added up
+        run.scopes[0].cost = sum(call.cost or 0.0 for call in run.usage.by_call)
     _set(run.circles, saved.circles)
     if saved.limit is not None:
         run.stopped_by = (saved.limit.name, saved.limit.why, saved.limit.amount)

@@ -16,26 +16,20 @@ class _Form(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
-class SavedShare(_Form):
-    """What one agent used."""
+class SavedModelCall(_Form):
+    """As `ModelCall`."""
 
-    input_tokens: Count
-    output_tokens: Count
-    calls: Count
-
-
-class SavedUsage(_Form):
-    """As `Usage`."""
-
-    input_tokens: Count
-    output_tokens: Count
+    agent: str
+    model: str
+    response_model: str | None
+    provider: str | None
+    input_tokens: Count | None
+    output_tokens: Count | None
     cached_tokens: Count
     reasoning_tokens: Count
-    calls: Count
-    cost: Seconds | None
     seconds: Seconds
+    time_to_first_delta: Seconds | None
     estimated: bool
-    by_agent: dict[str, SavedShare]
 
 
 class SavedCounts(_Form):
@@ -45,6 +39,7 @@ class SavedCounts(_Form):
     handoffs: Count
     tool_calls: Count
     tokens: Count
+    cost: Seconds
 
 
 class SavedCircles(_Form):
@@ -112,7 +107,7 @@ class Saved(_Form):
     over: Literal["complete", "stopped", "length", "refusal", "content_filter"] | None
     output: Any
     limit: SavedLimit | None
-    usage: SavedUsage
+    usage: list[SavedModelCall]
     counts: SavedCounts | None
     circles: SavedCircles
     calls: list[SavedCall]

@@ -296,7 +296,7 @@ def tool(
         description: what the model is told; by default the docstring. A function is asked before every reply.
         approval: whether a person must agree to each call; or a function that decides, of `arguments`, `context_variables`, ...
         timeout: seconds a call may take.
-        retries: how often a call that raised is tried again.
+        retries: how often a call that raised is tried again: at once, or with the waits of a `swarm.policies.Retry`.
         enabled: whether the tool is offered; or a function that decides before every reply.
         exclusive: whether it never runs beside other calls.
         strict: True: the model's arguments must follow the schema exactly. None: not sent.

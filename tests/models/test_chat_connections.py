@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import gc
+import json
 import os
 import signal
 import ssl
@@ -20,7 +21,7 @@ import pytest
 
 from swarm.errors import ConfigError, ConnectionFailed, ModelError
 from swarm.models.chat import ChatClient
-from tests.loopback import CUT, DROP, HANG, RESET, Answer, Request, completion, json_answer, sse, text_chunks
+from tests.loopback import CUT, DROP, HANG, RESET, Answer, Request, completion, event, json_answer, sse, text_chunks
 from tests.models.conftest import Ask, call
 
 KEY = "sk-test-0123456789"
@@ -435,6 +436,21 @@ def test_importing_the_client_loads_no_transport() -> None:
 
 
 # Proxies
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_interim_answers_are_passed_over(ask: Ask, serve: Any, stream: bool) -> None:
+    """RFC 9110, section 15.2: a client must be able to take them, though it did not ask."""
+    body = b"".join(map(event, text_chunks("a"))) if stream else json.dumps(completion("a")).encode()
+    kind = b"text/event-stream" if stream else b"application/json"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (kind, len(body))
+    server = serve(
+        Answer(b"HTTP/1.1 100 Continue\r\n\r\n", 0.01, b"HTTP/1.1 100 Continue\r\n\r\n" + head + body, framing="length", head=False)
+    )
+    client = ChatClient(server.url, KEY)
+    for _ in range(2):
+        assert ask.stream(client) == text_chunks("a") if stream else ask.complete(client).message["content"] == "a"
+    assert server.connections == 1
 
 
 def proxied(monkeypatch: pytest.MonkeyPatch, variable: str, proxy: Any, account: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -121,3 +122,24 @@ def test_the_wait_for_a_free_connection_counts_in_asyncio(serve: Any) -> None:
 
     asyncio.run(wait())
     assert len(server.requests) == 1
+
+
+def test_a_reader_that_takes_its_time_is_no_silence(ask: Ask, serve: Any) -> None:
+    """Once so much has come that nothing more is read from the connection, it is not the server who is silent."""
+    words = ["x" * 1000] * 2000
+    client = ChatClient(serve(sse(*text_chunks(*words))).url, KEY, timeout=Timeout(read=SHORT))
+
+    async def read_slowly() -> list[Any]:
+        chunks: list[Any] = []
+        async for chunk in client.astream(call()):
+            chunks.append(chunk)
+            if len(chunks) == 1:
+                await asyncio.sleep(3 * SHORT)
+        return chunks
+
+    if ask.mode == "async":
+        assert asyncio.run(read_slowly()) == text_chunks(*words)
+    else:
+        assert ask.stream(client, lambda chunk: time.sleep(3 * SHORT) if chunk["choices"][0]["delta"].get("role") else None) == text_chunks(
+            *words
+        )

@@ -78,6 +78,17 @@ def test_a_match_is_found_wherever_the_text_is_cut(text: str, places: list[int])
     assert told == re.sub("a1b", "-", "x" + text)
 
 
+@given(st.text(alphabet="ab", max_size=60), PLACES, st.sampled_from([Pattern("aab", longest=3), no_aab]))
+def test_nothing_of_what_is_blocked_is_shown(text: str, places: list[int], check: Any) -> None:
+    """D11: not even the beginning of it."""
+    told, response = streamed([Guardrail(check, "output", window=4, message="No.", name="g")], ["x", *cut_up(text, places)])
+    at = f"x{text}".find("aab")
+    assert (response.stop_reason == "guardrail:g") is (at >= 0)
+    if at >= 0:
+        before = told.removesuffix("No.").removesuffix("\n\n")
+        assert told.endswith("No.") and f"x{text}".startswith(before) and len(before) <= at
+
+
 @streaming
 def test_text_is_released_as_soon_as_it_is_decided(drive: Drive) -> None:
     guard = Guardrail(Pattern("secret", by="*", longest=6), "output")

@@ -510,7 +510,7 @@ def test_a_judge_is_asked_like_any_model(drive: Drive, place: Any) -> None:
     assert told == "Not that."
     for count in counts:
         assert count.seen.count("judge") == sum(len(client.requests) for client in judges) == 2
-    assert response.usage.by_agent["judge"]["calls"] == 2
+    assert response.usage.by_agent["judge"].calls == 2
     asked = judges[0].requests[0]
     assert asked["model"] == "small"
     assert "<text>" in asked["messages"][1]["content"]
@@ -525,12 +525,12 @@ def test_a_judge_that_cannot_be_understood_blocks(drive: Drive) -> None:
 
 def test_a_judge_looks_at_a_stream_window_by_window() -> None:
     yes, no = '{"allowed": true}', '{"allowed": false}'
-    judge = ScriptedModel([yes, no])
+    judge = ScriptedModel([yes, yes, no])
     policy = Guardrail(Judge("Be kind.", client=judge), "output", window=5, message="Stop.")
     events = list(Swarm(ScriptedModel([Turn(chunks=["I am", " kin", "d. You", " are not."])]), policies=[policy]).stream(Agent(), "go"))
     assert [event.text for event in events if isinstance(event, Delta)] == ["I am ", "\n\nStop."]
     asked = [request["messages"][1]["content"] for request in judge.requests]
-    assert asked == ["<text>\nI am \n</text>", "<text>\nI am kind.\n</text>"]
+    assert asked == [f"<text>\n{text}\n</text>" for text in ("I am ", "I am kind.", "kind. You ")]
 
 
 def test_without_a_guardrail_at_a_place_nothing_is_asked() -> None:

@@ -222,6 +222,7 @@ class _Stream:
         self._effect = effect
         self._assembler = Assembler(effect.agent.name)
         self._started = perf_counter()
+        effect.time_to_first_delta = None  # of the try before
         self._chunks: Any = None
         self._limit: Limit | None = None
         self._running: Job | None = None
@@ -254,6 +255,8 @@ class _Stream:
                 driver.look_for_an_end()
             delta = feed(chunk)
             if delta is not None:
+                if self._effect.time_to_first_delta is None:
+                    self._effect.time_to_first_delta = perf_counter() - self._started
                 yield nested(path, Delta(name, delta)) if path else Delta(name, delta)
 
     async def _open(self) -> None:

@@ -145,6 +145,7 @@ class SyncDriver:
         assembler = Assembler(effect.agent.name)
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
+        effect.time_to_first_delta = None  # of the try before
         try:
             chunks, together = self._opened(effect)
             name = effect.agent.name
@@ -152,6 +153,8 @@ class SyncDriver:
                 for chunk in batch if together else (batch,):
                     delta = assembler.feed(chunk)
                     if delta is not None:
+                        if effect.time_to_first_delta is None:
+                            effect.time_to_first_delta = perf_counter() - started
                         event = Delta(name, delta)
                         yield nested(effect.path, event) if effect.path else event
                     if self._signal.cancelled and self._is_ending():

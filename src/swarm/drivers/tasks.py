@@ -23,12 +23,14 @@ class Side:
         self._news: asyncio.Queue[tuple[int, Event | None]] = asyncio.Queue()
         self._results: dict[int, Any] = {}
         self._slots = asyncio.Semaphore(at_once(effect))
+        self._failed = False
         self._flows = effect.flows
         self._decides = effect.decides
         self._held: list[Event] | None = None if effect.decides is None else []
         self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
         self._open = len(self._tasks)
         self._ready: list[Event] = []
+        self._left = False
 
     async def _drive(self, number: int, flow: Flow) -> None:
         driver = self._driver.beside()
@@ -37,6 +39,9 @@ class Side:
                 async for event in events:
                     self._news.put_nowait((number, event))
             self._results[number] = driver.result
+        except BaseException:
+            self._failed = True
+            raise
         finally:
             self._news.put_nowait((number, None))
 
@@ -48,7 +53,8 @@ class Side:
             number, event = await self._news.get()
             if event is None:
                 self._open -= 1
-                _look_for_failure(self._tasks)
+                if self._failed:
+                    _look_for_failure(self._tasks)
                 if number == 0 and self._held is not None:
                     self._decide()
             elif self._held is None or number == 0:
@@ -62,7 +68,7 @@ class Side:
         assert self._decides is not None and self._held is not None
         self._ready, self._held = self._held, None
         if not self._decides(self._results[0]):
-            self._ready, self._open = [], 0
+            self._ready, self._open, self._left = [], 0, True
 
     def news(self) -> Iterator[Event]:
         """The events that came."""
@@ -77,9 +83,10 @@ class Side:
     async def close(self) -> None:
         tasks = list(self._tasks)
         self._tasks.clear()  # a task keeps its exception, which leads back here
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._open or self._left or self._failed:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         for flow in self._flows:
             flow.close()
 

@@ -53,6 +53,11 @@ def model_for(client: object) -> Any:
     return ForeignClient(client, create)
 
 
+def client_of(model: Any) -> Any:
+    """The client that a Model was made for by `model_for`."""
+    return model.client if isinstance(model, ForeignClient) else model
+
+
 def _no_client(client: Any) -> str:
     if isinstance(client, str):
         return f"{client!r} is no client; a model's name goes on Agent(model=...)"
@@ -95,13 +100,15 @@ class ForeignClient:
     """A Chat Completions client of somebody else's.
 
     Attributes:
+        client: the client itself.
         blocking: whether a call may block, so that the async driver takes it off the loop. A client that is async without looking so
             works all the same: what its call returns is awaited.
     """
 
-    __slots__ = ("_create", "blocking")
+    __slots__ = ("_create", "blocking", "client")
 
     def __init__(self, client: Any, create: Any) -> None:
+        self.client = client
         self._create = create
         kind = cast("Any", type(client))
         self.blocking = not (iscoroutinefunction(unwrap(create)) or kind.__name__.startswith("Async"))

@@ -123,6 +123,12 @@ class Endpoint:
         return Secret(f"{'https' if self.tls else 'http'}://{_bracketed(self.host)}:{self.port}{self.target}")
 
     @property
+    def authority(self) -> str:
+        """Host and port as the Host header has them: without the port if it is the usual one (RFC 9110, section 7.2)."""
+        host = _bracketed(self.host)
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+    @property
     def has_key(self) -> bool:
         """Whether a request carries anything that may be a key."""
         return bool(self._masked) or any(isinstance(value, Secret) for value in self.headers.values())

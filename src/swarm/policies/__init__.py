@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .checking import Block as Block
+    from .fallback import Fallback as Fallback
     from .guardrail import Guardrail as Guardrail
     from .permission import Permission as Permission
+    from .retry import Retry as Retry
     from .rules import Allow as Allow
     from .rules import Deny as Deny
 
@@ -18,11 +20,13 @@ _MODULES = {
     "Allow": "rules",
     "Block": "checking",
     "Deny": "rules",
+    "Fallback": "fallback",
     "Guardrail": "guardrail",
     "Permission": "permission",
+    "Retry": "retry",
 }
 
-__all__ = ["Allow", "Block", "Deny", "Guardrail", "Permission"]
+__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "Retry"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..effects import Emit
-from ..events import PolicyActed, nested
+from ..events import PolicyActed
 from .rules import Asked
 
 logger = logging.getLogger("swarm.audit")
@@ -29,4 +29,4 @@ def told(asked: Asked, shown: Callable[[dict[str, Any]], Any], decision: str, ru
     detail |= {"to": asked.to} if asked.to else {"tool": asked.tool, "arguments": arguments}
     logger.info("%s", detail, extra={"audit": detail})
     event = PolicyActed(asked.agent, "Permission", f"{decision} {asked.to or asked.tool}", why or rule, detail)
-    return Emit(nested(asked.run.path, event))
+    return Emit(event)

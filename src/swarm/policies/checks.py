@@ -7,16 +7,13 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from ..errors import ConfigError
+from ..tokens import about
 from .checking import Block
 from .judge import Judge
 from .links import Hosts
 from .patterns import Pattern
 
 __all__ = ["Hosts", "JsonSchema", "Judge", "Length", "Pattern"]
-
-
-def _about(text: str) -> int:
-    return len(text) // 4
 
 
 class Length:
@@ -28,7 +25,7 @@ class Length:
         count: counts the tokens of a text; by default an estimate.
     """
 
-    def __init__(self, characters: int | None = None, tokens: int | None = None, count: Callable[[str], int] = _about) -> None:
+    def __init__(self, characters: int | None = None, tokens: int | None = None, count: Callable[[str], int] = about) -> None:
         self._characters = characters
         self._tokens = tokens
         self._count = count

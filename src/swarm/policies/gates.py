@@ -14,7 +14,8 @@ Cutting = Callable[[Block, bool], Cut]
 
 
 class Windows:
-    """Asks a check about one window of text after another, each with the window before it, or about the whole at the end.
+    """Asks a check about one window of text after another, each with the window before it, which is then shown: what is found across a
+    border is not shown in part. Or asks about the whole at the end.
 
     Args:
         judge: makes the flow that asks about a text.
@@ -26,7 +27,8 @@ class Windows:
         self._judge = judge
         self._size = size
         self._cut = cut
-        self._before = self._new = ""
+        self._held = self._new = ""
+        self._begun = False
 
     def feed(self, text: str) -> list[str | Cut | Flow]:
         """Take a piece of text."""
@@ -34,22 +36,25 @@ class Windows:
         ready: list[str | Cut | Flow] = []
         while self._size is not None and len(self._new) >= self._size:
             window, self._new = self._new[: self._size], self._new[self._size :]
-            ready.append(self._look(self._before, window))
-            self._before = window
+            ready.append(self._look(self._held + window, self._held, self._begun))
+            self._begun = bool(self._held)
+            self._held = window
         return ready
 
     def end(self) -> list[str | Cut | Flow]:
         """Ask about the rest."""
-        rest, self._new = self._new, ""
-        return [self._look(self._before, rest)] if rest else []
+        rest = self._held + self._new
+        if not self._new:
+            return [rest]
+        return [self._look(rest, rest, self._begun)]
 
-    def _look(self, before: str, window: str) -> Flow:
-        verdict = yield from self._judge(before + window)
+    def _look(self, text: str, shown: str, begun: bool) -> Flow:
+        verdict = yield from self._judge(text)
         if isinstance(verdict, Block):
-            return self._cut(verdict, bool(before))
+            return self._cut(verdict, begun)
         if verdict is not None and self._size is not None:
-            raise TypeError("a check that rewrites an answer has to see the whole of it: leave `window` out, or use a Mask")
-        return window if verdict is None else verdict
+            raise TypeError("a check that rewrites an answer has to see the whole of it: leave `window` out, or use a Pattern")
+        return shown if verdict is None else verdict
 
 
 class Matches:

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from ..calls import Outcome, read
 from ..effects import CallModel, CallTool, Emit, Flow
 from ..errors import GuardrailTripped
-from ..events import PolicyActed, nested
+from ..events import PolicyActed
 from ..run import Run
 from .checking import Asking, Block, carried, inside
 from .speech import checked_input, checked_output
@@ -131,5 +131,4 @@ class Guardrail:
 
     def acted(self, run: Run, what: str, of: str = "", why: str = "") -> Emit:
         """Tells of what was done."""
-        event = PolicyActed(run.agent.name, "Guardrail", f"{what} {of}".rstrip(), f"{self.name}: {why}" if why else self.name)
-        return Emit(nested(run.path, event))
+        return Emit(PolicyActed(run.agent.name, "Guardrail", f"{what} {of}".rstrip(), f"{self.name}: {why}" if why else self.name))

@@ -1,0 +1,3 @@
+"""The clock of these tests."""
+
+from tests.policies.virtual import clock as clock
