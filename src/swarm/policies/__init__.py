@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .fallback import Fallback as Fallback
     from .guardrail import Guardrail as Guardrail
     from .permission import Permission as Permission
+    from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
     from .rules import Allow as Allow
     from .rules import Deny as Deny
@@ -23,10 +24,11 @@ _MODULES = {
     "Fallback": "fallback",
     "Guardrail": "guardrail",
     "Permission": "permission",
+    "RateLimit": "rate_limit",
     "Retry": "retry",
 }
 
-__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "Retry"]
+__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry"]
 
 
 def __getattr__(name: str) -> Any:
