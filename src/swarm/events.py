@@ -49,7 +49,8 @@ class Event:
         return {"event": type(self).__name__} | {name: _plain(getattr(self, name)) for name in _fields(type(self))}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in _fields(type(self)))})"
+        said = {name: value for name in _fields(type(self)) if (value := getattr(self, name)) is not None}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
 class TurnStarted(Event):

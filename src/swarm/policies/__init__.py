@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .permission import Permission as Permission
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
+    from .router import Router as Router
     from .rules import Allow as Allow
     from .rules import Deny as Deny
 
@@ -26,9 +27,10 @@ _MODULES = {
     "Permission": "permission",
     "RateLimit": "rate_limit",
     "Retry": "retry",
+    "Router": "router",
 }
 
-__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry"]
+__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:
