@@ -305,9 +305,13 @@ class Run:
             return self.options.default_model
         return self.fields["model"]
 
+    def provider_of(self, model: Any) -> Any:
+        """What tells the provider behind a model from another."""
+        return self.known.get(id(model)) or base_url_of(model) or id(model)
+
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        asked = self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
+        asked = self.asked = self.provider_of(effect.client)
         self.providers.add(asked)
         tokens = _counted(reply.usage)
         estimated = tokens is None and self.bounded and needs_tokens(self.scopes)
@@ -438,6 +442,15 @@ class RunInfo:
         from .rerouting import rerouted
 
         return rerouted(self._run, call, client, model)
+
+    def came_from(self, client: Any) -> bool:
+        """Whether the answer that was counted last came from the provider of a call's client."""
+        return self._run.asked == self._run.provider_of(client)
+
+    def credit(self, client: Any) -> None:
+        """Note that what a policy answers with once came from the provider of a call's client, so that its private fields go back there."""
+        self._run.asked = self._run.provider_of(client)
+        self._run.providers.add(self._run.asked)
 
     def flow(self, effect: Any) -> Flow:
         """An effect of a policy's own making, passed through all the policies of its kind."""

@@ -8,17 +8,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cache import Cache as Cache
     from .fallback import Fallback as Fallback
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
 
 _MODULES = {
+    "Cache": "cache",
     "Fallback": "fallback",
     "RateLimit": "rate_limit",
     "Retry": "retry",
 }
 
-__all__ = ["Fallback", "RateLimit", "Retry"]
+__all__ = ["Cache", "Fallback", "RateLimit", "Retry"]
 
 
 def __getattr__(name: str) -> Any:
