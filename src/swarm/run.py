@@ -11,9 +11,9 @@ from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
-from .effects import CallModel, Emit, Flow, Message, Reply, through
+from .effects import CallModel, Emit, Flow, Reply, through
+from .history import Start
 from .limits import Circles, Hit, Limits, Scope, Scopes, needs_cost, needs_tokens, remaining, smaller
-from .messages import WireHistory, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
 from .options import Options
@@ -21,6 +21,7 @@ from .prices import require
 from .records import ModelCall
 from .tokens import estimate
 from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
+from .wire import WireHistory
 
 logger = logging.getLogger("swarm")
 _making_wake = Lock()
@@ -78,7 +79,7 @@ class Run:
         options, signal: how to run, and how its holder asks it to end.
         agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
         handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
-        history, new_from: every message, the caller's (repaired) first; where the new ones begin.
+        start: the history it began with; history, new_from: every message, those of `start` first; where the new ones begin.
         context: the context variables, live; path: ids of the calls this run is nested in.
 
     What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
@@ -145,6 +146,7 @@ class Run:
         "scopes",
         "signal",
         "spent",
+        "start",
         "stopped_by",
         "turn",
         "usage",
@@ -153,7 +155,7 @@ class Run:
     def __init__(
         self,
         agent: Agent,
-        history: list[Message],
+        start: Start,
         context: dict[str, Any],
         options: Options,
         signal: Signal | None = None,
@@ -161,8 +163,9 @@ class Run:
         path: tuple[str, ...] = (),
     ) -> None:
         self.take_up(agent)
-        self.history = history
-        self.new_from = len(history)
+        self.start = start
+        self.history = list(start.messages)
+        self.new_from = len(start.messages)
         self.context = context
         self.options = options
         self.signal = signal or Signal()
@@ -178,7 +181,7 @@ class Run:
         self.calls: list[ToolCall] = []
         self.begun: set[str] = set()
         self.finished: dict[str, Any] = {}
-        self.ids: set[str] = used_ids(history)
+        self.ids = start.ids
         self.numbers: dict[str, int] = {}
         self.spent: dict[Agent, int] = {}
         self.handoff: Handoff | None = None
@@ -309,6 +312,11 @@ class Run:
         """What tells the provider behind a model from another."""
         return self.known.get(id(model)) or base_url_of(model) or id(model)
 
+    def credit(self, model: Any) -> None:
+        """Note that the answer at hand came from a model, so that what is private to its provider goes back there."""
+        self.asked = self.provider_of(model)
+        self.providers.add(self.asked)
+
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
         asked = self.asked = self.provider_of(effect.client)
@@ -430,27 +438,6 @@ class RunInfo:
     def state(self, policy: Any) -> dict[str, Any]:
         """A dict in which a policy keeps what belongs to this run."""
         return self._run.memory.setdefault(id(policy), {})
-
-    def rerouted(self, call: CallModel, client: Any, model: str) -> CallModel:
-        """A call for another client or model than it was made for, its request as that one wants it, without what only the first may see.
-
-        Args:
-            call: as a policy's `model` hook got it.
-            client: who is to be asked, or None for the same client.
-            model: the name of the model.
-        """
-        from .rerouting import rerouted
-
-        return rerouted(self._run, call, client, model)
-
-    def came_from(self, client: Any) -> bool:
-        """Whether the answer that was counted last came from the provider of a call's client."""
-        return self._run.asked == self._run.provider_of(client)
-
-    def credit(self, client: Any) -> None:
-        """Note that what a policy answers with once came from the provider of a call's client, so that its private fields go back there."""
-        self._run.asked = self._run.provider_of(client)
-        self._run.providers.add(self._run.asked)
 
     def flow(self, effect: Any) -> Flow:
         """An effect of a policy's own making, passed through all the policies of its kind."""

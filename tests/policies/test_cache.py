@@ -109,7 +109,7 @@ def test_a_reply_that_was_given_belongs_to_its_reader(cache: Cache) -> None:
 
 
 def test_ids_of_calls_stay_unique_in_a_conversation(drive: Drive, cache: Cache) -> None:
-    """M01, D52: a reply from the cache has the ids it was given with; where the conversation has one already, it gets a number."""
+    """D52: a reply from the cache has the ids it was given with; where the conversation has one already, it gets a number."""
 
     class Forgetful:
         """Shows the model the last message only, so that two turns ask the same."""

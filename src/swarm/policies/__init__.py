@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from .fallback import Fallback as Fallback
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
+    from .router import Router as Router
 
 _MODULES = {
     "Cache": "cache",
     "Fallback": "fallback",
     "RateLimit": "rate_limit",
     "Retry": "retry",
+    "Router": "router",
 }
 
-__all__ = ["Cache", "Fallback", "RateLimit", "Retry"]
+__all__ = ["Cache", "Fallback", "RateLimit", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:

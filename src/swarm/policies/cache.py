@@ -14,6 +14,7 @@ from ..models.client import client_of
 from ..models.profiles import ending
 from ..run import base_url_of
 from .file_storage import File
+from .inside import inside
 from .memory_storage import Memory
 
 # Arguments that change how an answer comes, who pays or where it is filed, and not what it says
@@ -68,7 +69,7 @@ class Cache:
         found = yield Call(store.get, (key,), worker=store.blocks)
         if found is not None and (kept := _read(found[1])) is not None:
             if call.run is not None:
-                call.run.credit(call.client)
+                inside(call.run).credit(call.client)
             reason = f"{call.request.get('model')} answered the same request {found[0]:.0f} s ago"
             yield Emit(PolicyActed(call.agent.name, "Cache", "answered from the cache", reason))
             return kept
@@ -98,11 +99,9 @@ def _is_good(reply: Reply, call: CallModel) -> bool:
     """Whether a reply is worth keeping: whole, not empty, no refusal, and of the model that was asked, which a policy may have changed."""
     if ending(reply.finish_reason) not in _WHOLE or reply.message.get("refusal"):
         return False
-    if (
-        reply.call is None
-        or reply.call.model != call.request.get("model", "")
-        or (call.run is not None and not call.run.came_from(call.client))
-    ):
+    if reply.call is None or reply.call.model != call.request.get("model", ""):
+        return False
+    if call.run is not None and (run := inside(call.run)).asked != run.provider_of(call.client):
         return False
     return bool(text_of(reply.message) or reply.message.get("tool_calls") or reply.message.get("function_call"))
 
