@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from .fallback import Fallback as Fallback
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
+    from .router import Router as Router
 
 _MODULES = {
     "Fallback": "fallback",
     "RateLimit": "rate_limit",
     "Retry": "retry",
+    "Router": "router",
 }
 
-__all__ = ["Fallback", "RateLimit", "Retry"]
+__all__ = ["Fallback", "RateLimit", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:
