@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
+from . import approvals as deciding
 from . import calls, loop
 from .context import copied
 from .debug import trace
-from .effects import CallModel, CallTool, Emit, Flow, HandOff, hooks_of
+from .effects import CallModel, CallTool, Decide, Emit, Flow, HandOff, hooks_of
 from .events import Event, Nested, nested
 from .limits import Limits
 from .limits import checked as checked_limits
@@ -284,6 +285,8 @@ def innermost(run: Run, effect: Any) -> Flow:
         return (yield from calls.perform(run, effect))
     if isinstance(effect, HandOff):
         return effect.target
+    if isinstance(effect, Decide):
+        return (yield from deciding.decision(run, effect))
     if effect.kind == "run":
         return (yield from loop.turns(run))
     if run.path and not isinstance(effect.event, Nested):  # a policy's own; what the run tells is nested already

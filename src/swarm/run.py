@@ -100,7 +100,7 @@ class Run:
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
         routes: where requests go, by the id() of a client, the model's name and the agent's profile.
-        memory: what policies keep for this run.
+        memory: what policies keep for this run; cause: what the next event comes from, see `events`.
     """
 
     __slots__ = (
@@ -113,6 +113,7 @@ class Run:
         "bounded",
         "circles",
         "calls",
+        "cause",
         "context",
         "cut_off",
         "fields",
@@ -197,6 +198,7 @@ class Run:
         self.over: str | None = None
         self.cut_off = False
         self.turn = self.replied = 0
+        self.cause = "input"
         self.origins: dict[int, Any] = outer.origins if outer else {}
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None

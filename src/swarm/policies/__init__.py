@@ -8,15 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .approval import Approval as Approval
     from .fallback import Fallback as Fallback
     from .retry import Retry as Retry
 
 _MODULES = {
+    "Approval": "approval",
     "Fallback": "fallback",
     "Retry": "retry",
 }
 
-__all__ = ["Fallback", "Retry"]
+__all__ = ["Approval", "Fallback", "Retry"]
 
 
 def __getattr__(name: str) -> Any:
