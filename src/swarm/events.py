@@ -7,6 +7,7 @@ came from: a short text that names another event, so that a record of events tel
     turn:2       the reply of that turn, and what its calls came to
     call:ID      the tool call of that id
     limit:NAME   the limit of that name
+    policy:NAME  the policy of that class name
     cancel       whoever holds the run ended it
 
 Plain classes with slots, for the reason given in `effects`.
@@ -59,7 +60,8 @@ class Event:
         return {"event": type(self).__name__} | {name: _plain(getattr(self, name)) for name in _fields(type(self))}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in _fields(type(self)))})"
+        said = {name: value for name in _fields(type(self)) if (value := getattr(self, name)) is not None}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
 class TurnStarted(Event):
@@ -140,15 +142,15 @@ class ToolDone(Event):
 
 
 class HandedOff(Event):
-    """Another agent takes over. `to` is its name, `call_id` the call that asked for it."""
+    """Another agent takes over. `to` is its name, `call_id` the call that asked for it, "" if a policy handed over by itself."""
 
     __slots__ = ("to", "call_id", "cause")
 
-    def __init__(self, agent: str, to: str, call_id: str) -> None:
+    def __init__(self, agent: str, to: str, call_id: str, cause: str | None = None) -> None:
         self.agent = agent
         self.to = to
         self.call_id = call_id
-        self.cause: str | None = f"call:{call_id}"
+        self.cause = cause or f"call:{call_id}"
 
 
 class TurnEnded(Event):
@@ -252,22 +254,18 @@ def as_stream_item(event: Event) -> dict[str, Any] | None:
 
     Deltas pass with their `sender`; a turn is bracketed by `{"delim": "start"}` and `{"delim": "end"}`; `{"response": ...}` is last.
     """
-    kind = type(event)
-    if kind is Delta:
-        return _filled(event.delta)  # type: ignore[attr-defined]  # pyright does not narrow on `type(x) is`, which is faster here
-    if kind is TurnStarted:
+    if isinstance(event, Delta):
+        delta = event.delta
+        return delta if len(delta) == 1 and "content" in delta else _filled(delta)
+    if isinstance(event, TurnStarted):
         return {"delim": "start"}
-    if kind is MessageDone:
+    if isinstance(event, MessageDone):
         return {"delim": "end"}
-    if kind is Done:
-        return {"response": event.response}  # type: ignore[attr-defined]  # as above
-    return None
+    return {"response": event.response} if isinstance(event, Done) else None
 
 
 def _filled(delta: dict[str, Any]) -> dict[str, Any]:
     """A delta with the keys that readers of such streams look up unasked: `content`, and of a call `index`, `id`, `function.name`."""
-    if len(delta) == 1 and "content" in delta:
-        return delta
     item = dict(delta)
     item.setdefault("content", None)
     if "tool_calls" in item:

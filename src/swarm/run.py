@@ -11,9 +11,9 @@ from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
-from .effects import CallModel, Emit, Flow, Message, Reply, through
+from .effects import CallModel, Emit, Flow, Reply, through
+from .history import Start
 from .limits import Circles, Hit, Limits, Scope, Scopes, needs_cost, needs_tokens, remaining, smaller
-from .messages import WireHistory, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
 from .options import Options
@@ -21,24 +21,37 @@ from .prices import require
 from .records import ModelCall
 from .tokens import estimate
 from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
+from .wire import WireHistory
 
 logger = logging.getLogger("swarm")
+_NONE: frozenset[str] = frozenset()
 _making_wake = Lock()
 
 
 class Signal:
     """How the holder of a stream asks a run to end: at the next step, or after the turn. Safe from any thread."""
 
-    __slots__ = ("_wake", "after_turn", "cancelled")
+    __slots__ = ("_inner", "_wake", "after_turn", "cancelled")
 
     def __init__(self) -> None:
         self.cancelled = False
         self.after_turn = False
         self._wake: Event | None = None
+        self._inner: list[Signal] = []
+
+    def inner(self) -> Signal:
+        """A signal for a part of the run, which can be ended by itself and ends with the whole."""
+        part = Signal()
+        self._inner.append(part)
+        if self.cancelled:
+            part.cancel()
+        return part
 
     def cancel(self) -> None:
         """End the run at its next step, and wake whatever sleeps in it."""
         self.cancelled = True
+        for part in self._inner:
+            part.cancel()
         if self._wake is not None:
             self._wake.set()
 
@@ -78,7 +91,7 @@ class Run:
         options, signal: how to run, and how its holder asks it to end.
         agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
         handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
-        history, new_from: every message, the caller's (repaired) first; where the new ones begin.
+        start: the history it began with; history, new_from: every message, those of `start` first; where the new ones begin.
         context: the context variables, live; path: ids of the calls this run is nested in.
 
     What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
@@ -100,7 +113,9 @@ class Run:
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
         routes: where requests go, by the id() of a client, the model's name and the agent's profile.
-        memory: what policies keep for this run; cause: what the next event comes from, see `events`.
+        memory: what policies keep for this run; withheld: names of tools that a policy does not let the active agent see; hidden: names of
+            context variables that only tools may get, and only those that a policy gives them to.
+        cause: what the next event comes from, see `events`.
     """
 
     __slots__ = (
@@ -123,6 +138,7 @@ class Run:
         "handed_by",
         "handoff",
         "held",
+        "hidden",
         "history",
         "ids",
         "known",
@@ -146,15 +162,17 @@ class Run:
         "scopes",
         "signal",
         "spent",
+        "start",
         "stopped_by",
         "turn",
         "usage",
+        "withheld",
     )
 
     def __init__(
         self,
         agent: Agent,
-        history: list[Message],
+        start: Start,
         context: dict[str, Any],
         options: Options,
         signal: Signal | None = None,
@@ -162,8 +180,9 @@ class Run:
         path: tuple[str, ...] = (),
     ) -> None:
         self.take_up(agent)
-        self.history = history
-        self.new_from = len(history)
+        self.start = start
+        self.history = list(start.messages)
+        self.new_from = len(start.messages)
         self.context = context
         self.options = options
         self.signal = signal or Signal()
@@ -175,11 +194,13 @@ class Run:
         self.repeats = outer.repeats if outer else options.limits.repeats
         self.circles = Circles()
         self.memory: dict[int, dict[str, Any]] = outer.memory if outer else {}
+        self.hidden: frozenset[str] = outer.hidden if outer else _NONE
+        self.withheld: frozenset[str] = _NONE
         self._id: str | None = None
         self.calls: list[ToolCall] = []
         self.begun: set[str] = set()
         self.finished: dict[str, Any] = {}
-        self.ids: set[str] = used_ids(history)
+        self.ids = start.ids
         self.numbers: dict[str, int] = {}
         self.spent: dict[Agent, int] = {}
         self.handoff: Handoff | None = None
@@ -253,7 +274,7 @@ class Run:
         """What a callback's parameter of that name gets."""
         match name:
             case "context_variables":
-                return self.context
+                return {name: value for name, value in self.context.items() if name not in self.hidden} if self.hidden else self.context
             case "messages":
                 return list(self.history)
             case "agent":
@@ -265,7 +286,7 @@ class Run:
 
     def about_instructions(self, name: str) -> Any:
         """The same for instructions, which see missing context variables as ""."""
-        return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
+        return defaultdict(str, self.about(name)) if name == "context_variables" else self.about(name)
 
     def route(self) -> Route:
         """Where the requests of the active agent go."""
@@ -312,7 +333,7 @@ class Run:
         asked = self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
         self.providers.add(asked)
         tokens = _counted(reply.usage)
-        estimated = tokens is None and self.bounded and needs_tokens(self.scopes)
+        estimated = tokens is None and (reply.cut or (self.bounded and needs_tokens(self.scopes)))
         if estimated:
             tokens = (estimate(effect.request.get("messages", ())), estimate((reply.message,)), 0, 0)
         inputs, outputs, cached, reasoning = tokens or _UNKNOWN

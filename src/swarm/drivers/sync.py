@@ -5,20 +5,21 @@ One generator drives a flow and hands out events as it goes; a run that nobody w
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
 
-from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError, OutOfTime
-from ..events import Delta, Done, Event, nested
+from ..events import Done, Event
 from ..models.client import faster, model_for
 from ..run import Signal
-from .common import CLOSING_SECONDS, Limit, Patience, RunTime, at_once, broken, close_stream, iterator_of, no_answer, outside, timed_out
+from .common import CLOSING_SECONDS, Limit, Patience, RunTime, broken, close_stream, iterator_of, no_answer, outside, timed_out
+from .gating import Gating, Work
+from .reading import Reading
+from .side import Side
 from .threads import POOL, Job, current_job, sayable
 
 Events = Generator[Event, None, Any]
@@ -37,9 +38,11 @@ class SyncDriver:
         self._time = RunTime(signal, timeout)
         self._closing: float | None = None
         self._is_beside = False
+        self._grouped = False
 
-    def drive(self, flow: Flow) -> Events:
-        """Drive a flow to its end: yields events, returns what the flow returns."""
+    def drive(self, flow: Flow, grouped: bool = False) -> Events:
+        """Drive a flow to its end: yields events, texts that came together as Texts if `grouped`; returns what the flow returns."""
+        self._grouped = grouped
         answer: Any = None
         failure: BaseException | None = None
         patience = Patience()
@@ -67,7 +70,7 @@ class SyncDriver:
                     elif type(effect) is Call:
                         answer = self._call(effect)
                     elif type(effect) is CallModel:
-                        answer = (yield from self._stream(effect)) if effect.stream else self._complete(effect)
+                        answer = (yield from self._streamed(effect)) if effect.stream else self._complete(effect)
                     elif type(effect) is Emit:
                         yield effect.event
                     elif type(effect) is Together:
@@ -85,6 +88,11 @@ class SyncDriver:
     def _is_ending(self) -> bool:
         """Whether the holder of a run that says `cancelled` wants it to end now; not so if it is closing, or only its time is over."""
         return self._closing is None and not self._time.over
+
+    def _look_for_an_end(self) -> None:
+        """Raise Cancelled if the holder of the run wants it to end now."""
+        if self._signal.cancelled and self._is_ending():
+            raise Cancelled
 
     def _while_closing(self, effect: Any, until: float) -> Any:
         if monotonic() < until:
@@ -140,37 +148,78 @@ class SyncDriver:
             effect.seconds = perf_counter() - started
 
     def _stream(self, effect: CallModel) -> Generator[Event, None, Reply]:
-        started = perf_counter()
-        assembler = Assembler(effect.agent.name)
+        reading = Reading(effect, self._grouped, self._signal, self._look_for_an_end)
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
-        effect.time_to_first_delta = None  # of the try before
         try:
             chunks, together = self._opened(effect)
-            name = effect.agent.name
-            for batch in chunks:
-                for chunk in batch if together else (batch,):
-                    delta = assembler.feed(chunk)
-                    if delta is not None:
-                        if effect.time_to_first_delta is None:
-                            effect.time_to_first_delta = perf_counter() - started
-                        event = Delta(name, delta)
-                        yield nested(effect.path, event) if effect.path else event
-                    if self._signal.cancelled and self._is_ending():
-                        raise Cancelled
+            for came in chunks:
+                if together:
+                    yield from reading.events(came)
+                elif (event := reading.event(came)) is not None:
+                    yield event
+                if self._signal.cancelled:
+                    self._look_for_an_end()
         except (Cancelled, KeyboardInterrupt) as cut:
-            cut.partial = assembler.partial()  # type: ignore[union-attr]  # a KeyboardInterrupt takes it too
+            cut.partial = reading.partial()  # type: ignore[union-attr]  # a KeyboardInterrupt takes it too
             raise
         except ModelError as error:
-            failure = broken(error, assembler)
+            failure = broken(error, reading.assembler)
             if failure is error:
                 raise
             raise failure from error
         finally:
             failure = None  # a frame that kept its exception would be a reference cycle
             close_stream(chunks)
-            effect.seconds = perf_counter() - started
-        return assembler.reply()
+            reading.ended()
+        return reading.assembler.reply()
+
+    def _streamed(self, effect: CallModel) -> Generator[Event, None, Reply]:
+        return self._gated(effect) if effect.gates else self._stream(effect)
+
+    def _gated(self, effect: CallModel) -> Generator[Event, None, Reply]:
+        """A streamed reply whose text passes gates before it is shown."""
+        gating, stream, reply = Gating(effect), self._stream(effect), None
+        try:
+            while not gating.is_cut:
+                try:
+                    event = next(stream)
+                except StopIteration as end:
+                    reply = end.value
+                    yield from self._let_through(gating.end())
+                    break
+                yield from self._let_through(gating.take(event))
+        except BaseException as error:
+            failure = gating.failure(error)
+            try:
+                if failure is error:
+                    raise
+                raise failure from None
+            finally:
+                del failure  # a frame that kept its exception would be a reference cycle
+        finally:
+            stream.close()
+        return gating.reply(reply)
+
+    def _let_through(self, work: Work) -> Generator[Event, None, None]:
+        answer: Any = None
+        while True:
+            try:
+                item = work.send(answer)
+            except StopIteration:
+                return
+            answer = None
+            if isinstance(item, Event):
+                yield item
+            else:
+                answer = yield from self._inside(item, self._signal)
+
+    def _inside(self, flow: Flow, signal: Signal) -> Events:
+        """Drive a flow that belongs to an effect of this one."""
+        driver = SyncDriver(signal)
+        driver._time = self._time
+        driver._is_beside = True
+        return driver.drive(flow)
 
     def _opened(self, effect: CallModel) -> tuple[Iterator[Any], bool]:
         """The stream, and whether it gives lists of the chunks that came together."""
@@ -218,47 +267,23 @@ class SyncDriver:
 
     def _together(self, effect: Together) -> Generator[Event, None, list[Any]]:
         """One worker per flow drives it; their events reach the consumer through a queue."""
-        news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        waiting = list(enumerate(effect.flows))[::-1]
-        running: dict[int, Job] = {}
-        results: dict[int, Any] = {}
-        slots = at_once(effect)
+        if len(effect.flows) == 1:
+            return [(yield from self._inside(effect.flows[0], self._signal))]
+        side = Side(effect, self._signal, lambda flow, signal, tell: finish(self._inside(flow, signal), tell))
         outer = current_job()
-
-        def give_up() -> None:
-            for job in list(running.values()):
-                job.give_up()
-
         try:
             if outer is not None:
-                outer.stopped_by(give_up)
-            while waiting or running:
-                while waiting and len(running) < slots:
-                    number, flow = waiting.pop()
-                    job = running[number] = Job(lambda flow=flow, number=number: self._beside(flow, number, news))
-                    job.when_done(lambda number=number: news.put((number, None)))
-                    POOL.submit(job)
-                number, event = news.get()
-                if event is not None:
-                    yield event
-                else:
-                    results[number] = running.pop(number).result()
+                outer.stopped_by(side.give_up)
+            while side.goes_on():
+                yield from side.news()
         except BaseException:
             self._signal.cancel()  # the others stop at their next effect; nobody waits for them
-            give_up()
-            for _, flow in waiting:
-                flow.close()
+            side.give_up()
             raise
         finally:
             if outer is not None:
                 outer.stopped_by(None)
-        return [results[number] for number in range(len(effect.flows))]
-
-    def _beside(self, flow: Flow, number: int, news: queue.SimpleQueue[tuple[int, Any]]) -> Any:
-        driver = SyncDriver(self._signal)
-        driver._time = self._time
-        driver._is_beside = True
-        return finish(driver.drive(flow), lambda event: news.put((number, event)))
+        return side.results()
 
 
 def finish(events: Events, observe: Callable[[Event], Any] | None = None) -> Any:

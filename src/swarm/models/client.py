@@ -26,8 +26,9 @@ class Model(Protocol):
 
     `call.request` holds the keyword arguments of a Chat Completions request, `call.timeout` the seconds it may take or None.
     Failures are raised as `swarm.errors.ModelError` and its kinds. A class may have `acomplete` and `astream` beside them, which the
-    async driver prefers, and `batches` and `abatches`, which give lists of the chunks that came together. A sync model that never waits
-    sets `blocking = False`, which spares the async driver a thread.
+    async driver prefers, and `batches` and `abatches`: iterators of iterables of the chunks that came together, each read to its end
+    before the next is asked for, whose dicts the model gives away. A sync model that never waits sets `blocking = False`, which spares
+    the async driver a thread.
     """
 
     def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
