@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .approval import Approval as Approval
+    from .cache import Cache as Cache
     from .checking import Block as Block
     from .fallback import Fallback as Fallback
     from .guardrail import Guardrail as Guardrail
@@ -23,6 +24,7 @@ _MODULES = {
     "Allow": "rules",
     "Approval": "approval",
     "Block": "checking",
+    "Cache": "cache",
     "Deny": "rules",
     "Fallback": "fallback",
     "Guardrail": "guardrail",
@@ -32,7 +34,7 @@ _MODULES = {
     "Router": "router",
 }
 
-__all__ = ["Allow", "Approval", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
+__all__ = ["Allow", "Approval", "Block", "Cache", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:
