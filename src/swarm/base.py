@@ -22,6 +22,7 @@ from .models.default import default_client
 from .models.profiles import Profile, checked
 from .options import Options
 from .overrides import OverriddenModel
+from .prefix import watching_prefix
 from .prices import Price
 from .prices import checked as checked_prices
 from .request import ask_model
@@ -151,6 +152,7 @@ class Base:
             execute_tools=execute_tools,
             limits=limits,
             timeout=timeout,
+            debug=debug,
             watched=debug or item_of is not None,
         )
         self._need_client(run)
@@ -179,6 +181,7 @@ class Base:
             max_turns=max_turns,
             limits=limits,
             timeout=timeout,
+            debug=debug,
             watched=debug or streams,
         )
         run = revive(state, options, approvals or {}, context_variables or {})
@@ -196,7 +199,7 @@ class Base:
         run.approvals = approvals
         return run
 
-    def _options(self, **given: Any) -> Options:
+    def _options(self, *, debug: bool = False, **given: Any) -> Options:
         max_turns, timeout = given.get("max_turns"), given.get("timeout")
         limits = checked_limits(given.get("limits"))
         for name, kind, what in _KINDS:
@@ -215,7 +218,7 @@ class Base:
             client=self._client,
             default_client=lambda: self.client,
             default_model=os.environ.get("SWARM_MODEL") if self._is_default else None,
-            hooks=self._hooks,
+            hooks=watching_prefix(self._hooks) if debug else self._hooks,
             innermost=innermost,
             overrides=self._overrides,
             logs=logger.isEnabledFor(logging.DEBUG),
