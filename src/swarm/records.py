@@ -121,10 +121,27 @@ class Usage(_Plain):
         by_call: the calls, in the order in which they ended.
     """
 
-    __slots__ = ("by_call",)
+    __slots__ = ("_calls",)
 
     def __init__(self, by_call: Iterable[ModelCall] = ()) -> None:
-        self.by_call = list(by_call)  # appended to from several threads, which a list takes and a sum does not
+        self._calls: list[Any] = list(by_call)  # appended to from several threads, which a list takes and a sum does not
+
+    @property
+    def by_call(self) -> list[ModelCall]:
+        """The calls, in the order in which they ended."""
+        calls: list[Any] = self._calls
+        for at, call in enumerate(calls):
+            if not isinstance(call, ModelCall):
+                calls[at] = ModelCall(*call)
+        return calls
+
+    def fields(self) -> dict[str, Any]:
+        """What it was made from, by name."""
+        return {"by_call": self.by_call}
+
+    def note(self, call: ModelCall | tuple[Any, ...]) -> None:
+        """Add a call: itself, or the arguments to make it from when it is first looked at, since most never are."""
+        self._calls.append(call)
 
     @property
     def input_tokens(self) -> int:
@@ -287,7 +304,7 @@ class Response(_Plain):
         context_variables: as they are now.
         usage: tokens, cost, calls and seconds of its models.
         stop_reason: why the run ended: "complete", "max_turns", "limit:<name>", "loop", "tool_calls", "approval", "stopped",
-            "length", "refusal", "content_filter", "cancelled", or "error" on an exception's `.response`.
+            "length", "refusal", "content_filter", "guardrail:<name>", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.
         pending: calls that wait for a decision, when `stop_reason` is "approval".
         output: the final text as the `output_type` of its agent says, or the value of `Result(stop=True)`, else None.

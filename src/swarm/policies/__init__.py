@@ -8,19 +8,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .approval import Approval as Approval
+    from .cache import Cache as Cache
+    from .checking import Block as Block
     from .fallback import Fallback as Fallback
+    from .guardrail import Guardrail as Guardrail
+    from .permission import Permission as Permission
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
     from .router import Router as Router
+    from .rules import Allow as Allow
+    from .rules import Deny as Deny
 
 _MODULES = {
+    "Allow": "rules",
+    "Approval": "approval",
+    "Block": "checking",
+    "Cache": "cache",
+    "Deny": "rules",
     "Fallback": "fallback",
+    "Guardrail": "guardrail",
+    "Permission": "permission",
     "RateLimit": "rate_limit",
     "Retry": "retry",
     "Router": "router",
 }
 
-__all__ = ["Fallback", "RateLimit", "Retry", "Router"]
+__all__ = ["Allow", "Approval", "Block", "Cache", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:
