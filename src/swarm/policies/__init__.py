@@ -8,13 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .context_window import ContextWindow as ContextWindow
     from .retry import Retry as Retry
+    from .summary import Summary as Summary
 
 _MODULES = {
+    "ContextWindow": "context_window",
     "Retry": "retry",
+    "Summary": "summary",
 }
 
-__all__ = ["Retry"]
+__all__ = ["ContextWindow", "Retry", "Summary"]
 
 
 def __getattr__(name: str) -> Any:
