@@ -18,7 +18,7 @@ from swarm.errors import ContextLengthExceeded, RateLimitError
 from swarm.events import Event, PolicyActed
 from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.policies import ContextWindow, Retry, Summary, counting
-from swarm.policies.window import Window
+from swarm.policies.cutting import Window
 from swarm.testing.conformance import PolicyConformance
 from swarm.tokens import PER_PART, about, estimate
 from tests.look import is_valid

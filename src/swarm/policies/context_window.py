@@ -15,7 +15,7 @@ from ..errors import ContextLengthExceeded
 from ..events import PolicyActed
 from .counting import counter_for
 from .summary import Summary
-from .window import Window
+from .cutting import Window
 
 KEPT = 3 / 4
 """How much of the window is filled after a cut."""

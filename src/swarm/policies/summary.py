@@ -11,7 +11,7 @@ from ..messages import text_of
 from ..parts import shortened
 from ..steps import steps
 from ..tokens import about
-from .window import MARK
+from .cutting import MARK
 
 _TASK = (
     "Here is the earlier part of a conversation between a user and one or more assistants. Sum it up for the assistant that goes on with "
