@@ -7,6 +7,7 @@ Which piece belongs to which tool call is settled in `streamed_calls`, how a pro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from .effects import Message, Reply
@@ -54,27 +55,57 @@ class Assembler:
         Raises:
             ModelError: the chunk speaks of an error, or is no chunk at all.
         """
-        try:
-            choice = chunk["choices"][0]
-            delta = choice["delta"]
-            text = delta["content"]
-            if (
-                type(text) is str
-                and text
-                and self.started
-                and len(delta) == 1
-                and not choice.get("index")
-                and choice.get("finish_reason") is None
-                and chunk.get("usage") is None
-            ):
-                self._text.append(text)
-                return {"content": text}
-        except (KeyError, IndexError, TypeError, AttributeError):
-            pass
+        if self.started and (delta := _text_alone(chunk)) is not None:
+            self._text.append(delta["content"])
+            return {"content": delta["content"]}
         try:
             return self._feed_any(chunk)
         except RecursionError:
             raise InvalidReply("a chunk of the stream is nested too deeply") from None
+
+    def feed_all(self, chunks: Iterable[dict[str, Any]]) -> Iterator[Message | list[Message]]:
+        """Take chunks that came together.
+
+        Args:
+            chunks: in their order, and given away: what is handed on may be part of them. None is taken before what came of those
+                before it was asked for.
+
+        Returns:
+            what `feed` returns for each, but several texts in a row as one list, which is new.
+
+        Raises:
+            Exception: what `feed` raises, or `chunks` does, behind what came before.
+        """
+        texts: list[Message] = []
+        failure: Exception | None = None
+        try:
+            for chunk in chunks:
+                if self.started and (delta := _text_alone(chunk)) is not None:
+                    texts.append(delta)
+                    continue
+                if texts:
+                    yield self._kept(texts)
+                    texts = []
+                if (delta := self.feed(chunk)) is not None:
+                    yield delta
+        except Exception as error:
+            failure = error
+        if texts:
+            yield self._kept(texts)
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # a frame that kept its exception would be a reference cycle
+
+    def _kept(self, texts: list[Message]) -> Message | list[Message]:
+        self._text += [delta["content"] for delta in texts]
+        return texts if len(texts) > 1 else texts[0]
+
+    def take_back(self, count: int) -> None:
+        """Forget the last texts of the last list that `feed_all` gave, since nobody was shown them."""
+        if count:
+            del self._text[-count:]
 
     def reply(self) -> Reply:
         """The whole reply, at the end of the stream.
@@ -189,3 +220,25 @@ class Assembler:
         news = self._calls.take(entries)
         if news:
             shown["tool_calls"] = news
+
+
+def _text_alone(chunk: Any) -> Message | None:
+    """The delta of a chunk that says nothing but text, as nearly all do; None of any other, which is read with more care."""
+    try:
+        choice = chunk["choices"][0]
+        delta = choice["delta"]
+        text = delta["content"]
+        if (
+            type(text) is str
+            and text
+            and not choice.get("index")
+            and choice.get("finish_reason") is None
+            and ("usage" not in chunk or chunk["usage"] is None)
+        ):
+            if len(delta) == 1:
+                return delta
+            if all(value is None or name in ("content", "role") for name, value in delta.items()):  # some say the role each time
+                return {"content": text}
+    except (KeyError, IndexError, TypeError, AttributeError):
+        pass
+    return None

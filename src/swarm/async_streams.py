@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ from .events import Delta, Done, Event
 from .run import Run, logger
 from .state import State, dump
 from .streams import response_of
+from .texts import Texts
 from .types import Response
 
 Item = TypeVar("Item")
@@ -26,6 +27,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         driver: holds the response when the events are over.
         run: the run itself.
         item_of: the item for an event, or None for an event that this stream leaves out.
+        items_of: the items for texts, which `events` may give in the place of Deltas.
         observe: awaited with every event before it is handed out.
     """
 
@@ -35,6 +37,7 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         driver: AsyncDriver,
         run: Run,
         item_of: Callable[[Event], Item | None],
+        items_of: Callable[[Texts], Iterator[Item]],
         observe: Callable[[Event], Awaitable[None]] | None = None,
     ) -> None:
         self._observe = observe
@@ -43,6 +46,8 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         self._run = run
         self._signal = run.signal
         self._item_of = item_of
+        self._items_of = items_of
+        self._items: Iterator[Item] = iter(())
         self._begun = False
         self._reader: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -60,11 +65,16 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
         return self
 
     async def __anext__(self) -> Item:
+        if not self._signal.cancelled:  # else the driver takes back those that are left
+            for item in self._items:
+                return item
         if self._closed is not None:
             await self._closed.wait()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
         while True:
             self._begun = True
-            self._reader, self._loop = asyncio.current_task(), asyncio.get_running_loop()
+            self._reader = asyncio.current_task()
             try:
                 event = await self._events.__anext__()
             except Cancelled:  # a policy did not let it pass
@@ -77,7 +87,11 @@ class AsyncStream(AsyncIterator[Item], Generic[Item]):
                 if self._left is not None:
                     self._left.set()
                     self._left = None
-            item = self._item_of(event) if type(event) is Delta and self._observe is None else await self._told(event)
+            kind = type(event)
+            if kind is Texts:
+                self._items = self._items_of(event)  # type: ignore[arg-type]  # pyright does not narrow on `kind`, which is faster
+                return next(self._items)
+            item = self._item_of(event) if kind is Delta and self._observe is None else await self._told(event)
             if item is not None:
                 return item
 

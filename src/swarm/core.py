@@ -15,6 +15,7 @@ from .lowlevel import LowLevel
 from .run import Run, logger
 from .state import State
 from .streams import Stream
+from .texts import items_of
 from .types import Agent, Response
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ class Swarm(Base, LowLevel):
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
-        return Stream(driver.drive(loop.conversation(run)), run, self._observed(debug, item_of))
+        events = driver.drive(loop.conversation(run), grouped=not (debug or self._observers))
+        return Stream(events, run, self._observed(debug, item_of), items_of(item_of))
 
     def _finish(self, run: Run, debug: bool) -> Response:
         events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
@@ -319,8 +321,9 @@ class AsyncSwarm(Base):
         from .drivers.aio import AsyncDriver
 
         driver = AsyncDriver(run.signal, run.options.timeout)
+        events = driver.drive(loop.conversation(run), grouped=not (debug or self._observers))
         observe = self._observe if self._observers else None
-        return AsyncStream(driver.drive(loop.conversation(run)), driver, run, self._reader(debug, item_of), observe)
+        return AsyncStream(events, driver, run, self._reader(debug, item_of), items_of(item_of), observe)
 
     async def _finish(self, run: Run, debug: bool) -> Response:
         from .drivers.aio import AsyncDriver

@@ -221,22 +221,18 @@ def as_stream_item(event: Event) -> dict[str, Any] | None:
 
     Deltas pass with their `sender`; a turn is bracketed by `{"delim": "start"}` and `{"delim": "end"}`; `{"response": ...}` is last.
     """
-    kind = type(event)
-    if kind is Delta:
-        return _filled(event.delta)  # type: ignore[attr-defined]  # pyright does not narrow on `type(x) is`, which is faster here
-    if kind is TurnStarted:
+    if isinstance(event, Delta):
+        delta = event.delta
+        return delta if len(delta) == 1 and "content" in delta else _filled(delta)
+    if isinstance(event, TurnStarted):
         return {"delim": "start"}
-    if kind is MessageDone:
+    if isinstance(event, MessageDone):
         return {"delim": "end"}
-    if kind is Done:
-        return {"response": event.response}  # type: ignore[attr-defined]  # as above
-    return None
+    return {"response": event.response} if isinstance(event, Done) else None
 
 
 def _filled(delta: dict[str, Any]) -> dict[str, Any]:
     """A delta with the keys that readers of such streams look up unasked: `content`, and of a call `index`, `id`, `function.name`."""
-    if len(delta) == 1 and "content" in delta:
-        return delta
     item = dict(delta)
     item.setdefault("content", None)
     if "tool_calls" in item:

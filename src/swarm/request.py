@@ -63,10 +63,10 @@ def request_for(run: Run, tools: bool = True) -> Flow:
             _choose(run, agent, request, profile)
     if options.stream:
         request["stream"] = True
-        if needs_tokens(run.scopes) or (profile.stream_usage and not isinstance(route.model, ForeignClient)):
+        if takes_usage(run, route):
             request.setdefault("stream_options", {"include_usage": True})
     if profile.max_tokens is not None:
-        _spell_max_tokens(request, profile.max_tokens)
+        spell_max_tokens(request, profile.max_tokens)
     return route.model, on_offer, request
 
 
@@ -135,7 +135,13 @@ def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any) ->
         seen.add((message,), own=id(message) in callers if origin is None else origin == provider)
 
 
-def _spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+def takes_usage(run: Run, route: Route) -> bool:
+    """Whether a stream is asked for its usage: where a limit needs it, or where the provider is known to have it."""
+    return needs_tokens(run.scopes) or (route.profile.stream_usage and not isinstance(route.model, ForeignClient))
+
+
+def spell_max_tokens(request: dict[str, Any], wanted: str) -> None:
+    """Give the limit on a reply's length the name that a provider takes."""
     for name in ("max_tokens", "max_completion_tokens"):
         if name != wanted and name in request:
             request[wanted] = request.pop(name)

@@ -272,22 +272,30 @@ class Run:
             client = self.options.client
         if client is None and "model" not in self.options.overrides:
             client = self.options.default_client()
-        return self.routes.get((id(client), name, self.fields["profile"])) or self._new_route(self.agent, client, name)
+        return self.routes.get((id(client), name, self.fields["profile"])) or self._new_route(
+            client, name, self.fields["profile"], self.agent.client is None, self.options.overrides.get("model")
+        )
 
-    def _new_route(self, agent: Agent, client: Any, name: str) -> Route:
+    def route_to(self, agent: Agent, client: Any, name: str) -> Route:
+        """Where the requests of an agent go that a policy sends to another client or model."""
+        usual = self.options.client if agent.client is None else agent.client
+        wanted = agent.profile if client is usual else None
+        return self.routes.get((id(client), name, wanted)) or self._new_route(client, name, wanted, False, None)
+
+    def _new_route(self, client: Any, name: str, wanted: Profile | str | None, is_usual: bool, model: Any) -> Route:
         others = self.routes.values()
         known = next((route for route in others if route.client is client), None)
-        model = known.model if known else self.options.overrides.get("model") or model_for(client)
+        model = known.model if known else model or model_for(client)
         base_url = base_url_of(client)
         if self.bounded and needs_cost(self.scopes):
             require(name, base_url, self.options.prices)
         provider = self.known[id(model)] = base_url or id(client)
         own = getattr(client, "profile", None)
-        given = self.options.profile if agent.client is None or client is self.options.client else None
-        profile = choose(base_url, name, agent.profile or given or (own if isinstance(own, Profile | str) else None))
+        given = self.options.profile if is_usual or client is self.options.client else None
+        profile = choose(base_url, name, wanted or given or (own if isinstance(own, Profile | str) else None))
         wire = next((route.wire for route in others if route.provider == provider and route.profile is profile), None)
         route = Route(client, model, name, provider, profile, wire or WireHistory(profile))
-        self.routes[id(client), name, agent.profile] = route
+        self.routes[id(client), name, wanted] = route
         return route
 
     def _model(self) -> str:
@@ -418,6 +426,18 @@ class RunInfo:
     def state(self, policy: Any) -> dict[str, Any]:
         """A dict in which a policy keeps what belongs to this run."""
         return self._run.memory.setdefault(id(policy), {})
+
+    def rerouted(self, call: CallModel, client: Any, model: str) -> CallModel:
+        """A call for another client or model than it was made for, its request as that one wants it, without what only the first may see.
+
+        Args:
+            call: as a policy's `model` hook got it.
+            client: who is to be asked, or None for the same client.
+            model: the name of the model.
+        """
+        from .rerouting import rerouted
+
+        return rerouted(self._run, call, client, model)
 
     def flow(self, effect: Any) -> Flow:
         """An effect of a policy's own making, passed through all the policies of its kind."""

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from .errors import Cancelled
-from .events import Done, Event
+from .events import Delta, Done, Event
 from .run import Run, logger
 from .state import State, dump
+from .texts import Texts
 from .types import Response
 
 Item = TypeVar("Item")
@@ -27,13 +28,22 @@ class Stream(Iterator[Item], Generic[Item]):
         events: the driver's generator of events; returns the response.
         run: the run itself.
         item_of: the item for an event, or None for an event that this stream leaves out.
+        items_of: the items for texts, which `events` may give in the place of Deltas.
     """
 
-    def __init__(self, events: Generator[Event, None, Response], run: Run, item_of: Callable[[Event], Item | None]) -> None:
+    def __init__(
+        self,
+        events: Generator[Event, None, Response],
+        run: Run,
+        item_of: Callable[[Event], Item | None],
+        items_of: Callable[[Texts], Iterator[Item]],
+    ) -> None:
         self._events = events
         self._run = run
         self._signal = run.signal
         self._item_of = item_of
+        self._items_of = items_of
+        self._items: Iterator[Item] = iter(())
         self._begun = False
         self._lock = RLock()
         self.response: Response | None = None
@@ -43,6 +53,9 @@ class Stream(Iterator[Item], Generic[Item]):
 
     def __next__(self) -> Item:
         with self._lock:
+            if not self._signal.cancelled:  # else the driver takes back those that are left
+                for item in self._items:
+                    return item
             self._begun = True
             while True:
                 try:
@@ -55,7 +68,11 @@ class Stream(Iterator[Item], Generic[Item]):
                 except BaseException as error:
                     self.response = response_of(error) or self.response
                     raise
-                item = self._told(event)
+                kind = type(event)
+                if kind is Texts:
+                    self._items = self._items_of(event)  # type: ignore[arg-type]  # pyright does not narrow on `kind`, which is faster
+                    return next(self._items)
+                item = self._item_of(event) if kind is Delta else self._told(event)
                 if item is not None:
                     return item
 

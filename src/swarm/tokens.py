@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, cast
 
-from .history import is_dict, json_text
+from .history import is_dict
 
 Counter: TypeAlias = Callable[[str], int]
 """Counts the tokens of a text."""
@@ -38,7 +38,8 @@ def estimate(messages: Iterable[dict[str, Any]], count: Counter = about) -> int:
         content: Any = message.get("content")
         total += PER_MESSAGE + (count(content) if isinstance(content, str) else _of_parts(content, count))
         for call in message.get("tool_calls") or ():
-            total += PER_MESSAGE + count(json_text(call.get("function")))
+            function: Any = call.get("function") or {}
+            total += PER_MESSAGE + count(f"{function.get('name')} {function.get('arguments')}")
     return total
 
 

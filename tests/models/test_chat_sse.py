@@ -118,3 +118,40 @@ def test_an_event_is_handed_out_with_its_last_byte() -> None:
     assert parser.feed(b"data: b\r\n\r") == []
     assert parser.feed(b"\n") == [b"b"]
     assert parser.end() == []
+
+
+@given(st.lists(st.sampled_from(["{}", '{"a": "ü€😀"}', "[DONE]", " x", ":"]), max_size=6), st.lists(st.integers(0, 120), max_size=6))
+def test_events_of_one_line_each_come_with_their_last_byte(said: list[str], cuts: list[int]) -> None:
+    """S01: as nearly all streams are, in pieces that end anywhere."""
+    parser, raw = EventParser(), "".join(f"data: {value}\n\n" for value in said).encode()
+    places = sorted({0, len(raw), *(cut for cut in cuts if cut < len(raw))})
+    found: list[bytes] = []
+    for start, end in pairwise(places):
+        found += parser.feed(raw[start:end])
+        assert len(found) == raw[:end].count(b"\n\n")
+    assert found == [value.encode() for value in said]
+    assert parser.end() == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected", "error"),
+    [
+        ([b"data: a\n\ndata: b\n", b"data: c\n\n"], [b"a", b"b\nc"], None),
+        ([b"data: a\n\nevent: error\n", b"data: b\n\n"], [b"a"], b"b"),
+        ([b"data: a\n\n", b'{"error": 1}\n'], [b"a"], b'{"error": 1}'),
+        ([b'data: a\n\n{"error"', b": 1}\ndata: b\n\n"], [b"a"], b'{"error": 1}'),
+        ([b"data: a\n\ndata: \n\ndata: b\n\n"], [b"a", b"b"], None),
+        ([b"data: a\n\ndata: b\r", b"\n\r\n"], [b"a", b"b"], None),
+        ([b"data: a\n\n\n\ndata: b\n\n"], [b"a", b"b"], None),
+        ([b"data: a\n\ndata:b\n\n"], [b"a", b"b"], None),
+        ([b"data: a\n\nid: 1\ndata: b\n\n"], [b"a", b"b"], None),
+        ([b"data: a\n\nda", b"ta: b"], [b"a", b"b"], None),
+    ],
+)
+def test_what_is_unusual_among_usual_events(pieces: list[bytes], expected: list[bytes], error: bytes | None) -> None:
+    """S01"""
+    parser = EventParser()
+    found = [event for piece in pieces for event in parser.feed(piece)]
+    if parser.error is None:
+        found += parser.end()
+    assert (found, parser.error) == (expected, error)

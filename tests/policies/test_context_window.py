@@ -128,6 +128,15 @@ def test_instructions_that_stand_in_a_users_message_stay(drive: Drive) -> None:
     assert len(sent) < 12
 
 
+def test_instructions_in_a_later_users_message_stay_too() -> None:
+    """P07"""
+    cut = Window(about)
+    body = [{"role": role, "content": f"{role} {at} {TEXT}"} for at, role in enumerate(["assistant", "user", "assistant", "user"])]
+    assert cut.take({"messages": body}, True)
+    cut.drop(0)
+    assert cut.messages == [*body[:2], body[3]]
+
+
 def test_what_tools_showed_stays_with_its_step() -> None:
     seen = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}
     calls = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
@@ -358,7 +367,7 @@ class Scribe:
 def test_a_summary_that_failed_is_made_again_and_nothing_is_lost(drive: Drive, outside: bool) -> None:
     """X07, D10: whichever of the two policies is outermost."""
     retry, cut = Retry(random=lambda: 0.0), ContextWindow(1_000, Summary(words=40))
-    model = Scribe([call("look", {"page": page}) for page in range(8)], fail_at=1)
+    model = Scribe([call("look", {"page": page}) for page in range(12)], fail_at=1)
     drive(AGENT, "go", model, swarm={"policies": [retry, cut] if outside else [cut, retry]})
     assert "page 0" in model.summaries[0]
     assert all(any(f"result: page {page}:" in text for text in model.summaries) for page in range(3))

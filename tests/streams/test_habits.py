@@ -1,6 +1,6 @@
 """Any stream of a valid message gives the message back, whatever its server's habits; one that could mean several has a clear outcome.
 
-S01, S02, S03, S07, S09, S12, D27, D52, K18, K19.
+S01, S02, S03, S07, S09, S12, S18, D27, D52, K18, K19.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ def assembled(chunks: list[Chunk]) -> tuple[list[dict[str, Any]], Reply]:
     assembler = Assembler("A")
     deltas = [delta for chunk in chunks if (delta := assembler.feed(chunk)) is not None]
     assert chunks == before
+    assert came_together(before, deltas)
     return deltas, assembler.reply()
+
+
+def came_together(chunks: list[Chunk], deltas: list[dict[str, Any]]) -> bool:
+    """Whether the same chunks, if they come together in threes, give the same deltas."""
+    assembler, found = Assembler("A"), []
+    for at in range(0, len(chunks), 3):
+        for news in assembler.feed_all(chunks[at : at + 3]):
+            found += news if isinstance(news, list) else [news]
+    return found == deltas
 
 
 def added_up(deltas: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str, str]]]:

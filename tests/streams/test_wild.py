@@ -25,7 +25,7 @@ from swarm.models.chunks import ChunkReader
 from swarm.models.client import model_for
 from tests.loopback import Answer, Loopback, Request
 from tests.reading import chunks_of
-from tests.streams.wild import SHAPES, Fixture, Player, fixtures
+from tests.streams.wild import SHAPES, Fixture, Player, as_plain, fixtures
 
 ALL = fixtures()
 IN_PROCESS = [name for name, fixture in ALL.items() if not fixture.is_raw]
@@ -167,6 +167,36 @@ def test_the_reply_out_of_bytes_cut_anywhere(name: str, size: int) -> None:
     step = size or max(1, len(body))
     pieces = [body[at : at + step] for at in range(0, len(body), step)]
     check_reply(ALL[name], lambda: chunks_of(ChunkReader(endpoint, lambda _: None), pieces))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_chunks_that_come_together_are_those_that_come_one_by_one(name: str, size: int) -> None:
+    """S18, D27: the same deltas up to the same failure, and the same reply or partial text."""
+    chunks = [chunk for chunk in ALL[name].lines if isinstance(chunk, dict)]
+    batches = [chunks[at : at + size] for at in range(0, len(chunks), size)]
+
+    def one_by_one(assembler: Assembler) -> Any:
+        return (delta for chunk in chunks if (delta := assembler.feed(chunk)) is not None)
+
+    def together(assembler: Assembler) -> Any:
+        for batch in batches:
+            for news in assembler.feed_all(map(as_plain, batch)):
+                yield from news if isinstance(news, list) else [news]
+
+    assert outcome(together) == outcome(one_by_one)
+
+
+def outcome(read: Callable[[Assembler], Any]) -> tuple[list[Any], str, Any]:
+    """The deltas, what is raised behind them, and what it all came to."""
+    assembler, deltas = Assembler("A"), list[Any]()
+    try:
+        for delta in read(assembler):
+            deltas.append(delta)
+        reply = assembler.reply()
+    except ModelError as error:
+        return deltas, repr(error), assembler.partial()
+    return deltas, "", [getattr(reply, name) for name in reply.__slots__]
 
 
 def check_reply(fixture: Fixture, chunks: Callable[[], Any]) -> None:

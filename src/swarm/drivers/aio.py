@@ -7,16 +7,15 @@ around single awaits, and an async generator inside is always closed by `aclosin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
 from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
 
-from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError, OutOfTime
-from ..events import Delta, Done, Event, nested
+from ..events import Done, Event
 from ..models.client import blocks, faster, model_for
 from ..run import Signal
 from .common import (
@@ -34,6 +33,7 @@ from .common import (
     outside,
     timed_out,
 )
+from .reading import Reading
 from .threads import POOL, Job, sayable
 
 
@@ -62,8 +62,8 @@ class AsyncDriver:
         self._blocking = False
         self.result: Any = None
 
-    async def drive(self, flow: Flow) -> AsyncGenerator[Event, None]:
-        """Drive a flow to its end: yields events; what the flow returns is `result`."""
+    async def drive(self, flow: Flow, grouped: bool = False) -> AsyncGenerator[Event, None]:
+        """Drive a flow to its end: yields events, texts that came together as Texts if `grouped`; what the flow returns is `result`."""
         answer: Any = None
         failure: BaseException | None = None
         patience = Patience()
@@ -98,7 +98,7 @@ class AsyncDriver:
                     elif type(effect) is Emit:
                         yield effect.event
                     elif type(effect) is CallModel or type(effect) is Together:
-                        inner = _Stream(self, effect) if isinstance(effect, CallModel) else _Side(self, effect)
+                        inner = _Stream(self, effect, grouped) if isinstance(effect, CallModel) else _Side(self, effect)
                         try:
                             while await inner.more():
                                 for event in inner.news():
@@ -210,19 +210,17 @@ class AsyncDriver:
 class _Stream:
     """One streamed reply: reads chunks, hands out Delta events, closes the provider's stream once."""
 
-    def __init__(self, driver: AsyncDriver, effect: CallModel) -> None:
+    def __init__(self, driver: AsyncDriver, effect: CallModel, grouped: bool) -> None:
         self._driver = driver
         self._effect = effect
-        self._assembler = Assembler(effect.agent.name)
-        self._started = perf_counter()
-        effect.time_to_first_delta = None  # of the try before
+        self._reading = Reading(effect, grouped, driver.signal, driver.look_for_an_end)
         self._chunks: Any = None
         self._limit: Limit | None = None
         self._running: Job | None = None
         self._step: Callable[[], Awaitable[Any]] | None = None
         self._blocking = False
         self._together = False
-        self._batch: Any = ()
+        self._came: Any = None
 
     async def more(self) -> bool:
         """Read on; whether anything came."""
@@ -232,25 +230,19 @@ class _Stream:
             await self._open()
         if self._step is not None:
             try:
-                came = await self._step()
+                self._came = await self._step()
             except StopAsyncIteration:
                 return False
-        elif (came := await within(self._chunk(), self._limit)) is None:
-            return False
-        self._batch = came if self._together else (came,)
-        return True
+        else:
+            self._came = await within(self._chunk(), self._limit)
+        return self._came is not None
 
-    def news(self) -> Iterator[Event]:
+    def news(self) -> Iterable[Event]:
         """The events for what came."""
-        driver, name, path, feed = self._driver, self._effect.agent.name, self._effect.path, self._assembler.feed
-        for chunk in self._batch:
-            if driver.signal.cancelled:
-                driver.look_for_an_end()
-            delta = feed(chunk)
-            if delta is not None:
-                if self._effect.time_to_first_delta is None:
-                    self._effect.time_to_first_delta = perf_counter() - self._started
-                yield nested(path, Delta(name, delta)) if path else Delta(name, delta)
+        if self._together:
+            return self._reading.events(self._came)
+        event = self._reading.event(self._came)
+        return () if event is None else (event,)
 
     async def _open(self) -> None:
         limit = self._limit = self._driver.time.limit(self._effect.timeout, no_answer)
@@ -282,16 +274,16 @@ class _Stream:
         return value
 
     def result(self) -> Reply:
-        return self._assembler.reply()
+        return self._reading.assembler.reply()
 
     def explain(self, error: BaseException) -> BaseException:
         """The error as the loop should see it, with what had arrived."""
         if isinstance(error, Cancelled | asyncio.CancelledError):
-            error.partial = self._assembler.partial()  # type: ignore[union-attr]  # a CancelledError takes it too
-        return broken(error, self._assembler) if isinstance(error, ModelError) else error
+            error.partial = self._reading.partial()  # type: ignore[union-attr]  # a CancelledError takes it too
+        return broken(error, self._reading.assembler) if isinstance(error, ModelError) else error
 
     async def close(self) -> None:
-        self._effect.seconds = perf_counter() - self._started
+        self._reading.ended()
         chunks, self._chunks = self._chunks, None
         if self._running is not None:  # a generator that runs in another thread cannot be closed now
             self._running.give_up()

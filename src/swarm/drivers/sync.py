@@ -12,13 +12,13 @@ from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
 
-from ..assembly import Assembler
 from ..effects import Call, CallModel, Emit, Flow, Now, Reply, Sleep, Together
 from ..errors import Cancelled, ModelError, OutOfTime
-from ..events import Delta, Done, Event, nested
+from ..events import Done, Event
 from ..models.client import faster, model_for
 from ..run import Signal
 from .common import CLOSING_SECONDS, Limit, Patience, RunTime, at_once, broken, close_stream, iterator_of, no_answer, outside, timed_out
+from .reading import Reading
 from .threads import POOL, Job, current_job, sayable
 
 Events = Generator[Event, None, Any]
@@ -37,9 +37,11 @@ class SyncDriver:
         self._time = RunTime(signal, timeout)
         self._closing: float | None = None
         self._is_beside = False
+        self._grouped = False
 
-    def drive(self, flow: Flow) -> Events:
-        """Drive a flow to its end: yields events, returns what the flow returns."""
+    def drive(self, flow: Flow, grouped: bool = False) -> Events:
+        """Drive a flow to its end: yields events, texts that came together as Texts if `grouped`; returns what the flow returns."""
+        self._grouped = grouped
         answer: Any = None
         failure: BaseException | None = None
         patience = Patience()
@@ -85,6 +87,11 @@ class SyncDriver:
     def _is_ending(self) -> bool:
         """Whether the holder of a run that says `cancelled` wants it to end now; not so if it is closing, or only its time is over."""
         return self._closing is None and not self._time.over
+
+    def _look_for_an_end(self) -> None:
+        """Raise Cancelled if the holder of the run wants it to end now."""
+        if self._signal.cancelled and self._is_ending():
+            raise Cancelled
 
     def _while_closing(self, effect: Any, until: float) -> Any:
         if monotonic() < until:
@@ -140,37 +147,31 @@ class SyncDriver:
             effect.seconds = perf_counter() - started
 
     def _stream(self, effect: CallModel) -> Generator[Event, None, Reply]:
-        started = perf_counter()
-        assembler = Assembler(effect.agent.name)
+        reading = Reading(effect, self._grouped, self._signal, self._look_for_an_end)
         chunks: Iterator[Any] | None = None
         failure: ModelError | None = None
-        effect.time_to_first_delta = None  # of the try before
         try:
             chunks, together = self._opened(effect)
-            name = effect.agent.name
-            for batch in chunks:
-                for chunk in batch if together else (batch,):
-                    delta = assembler.feed(chunk)
-                    if delta is not None:
-                        if effect.time_to_first_delta is None:
-                            effect.time_to_first_delta = perf_counter() - started
-                        event = Delta(name, delta)
-                        yield nested(effect.path, event) if effect.path else event
-                    if self._signal.cancelled and self._is_ending():
-                        raise Cancelled
+            for came in chunks:
+                if together:
+                    yield from reading.events(came)
+                elif (event := reading.event(came)) is not None:
+                    yield event
+                if self._signal.cancelled:
+                    self._look_for_an_end()
         except (Cancelled, KeyboardInterrupt) as cut:
-            cut.partial = assembler.partial()  # type: ignore[union-attr]  # a KeyboardInterrupt takes it too
+            cut.partial = reading.partial()  # type: ignore[union-attr]  # a KeyboardInterrupt takes it too
             raise
         except ModelError as error:
-            failure = broken(error, assembler)
+            failure = broken(error, reading.assembler)
             if failure is error:
                 raise
             raise failure from error
         finally:
             failure = None  # a frame that kept its exception would be a reference cycle
             close_stream(chunks)
-            effect.seconds = perf_counter() - started
-        return assembler.reply()
+            reading.ended()
+        return reading.assembler.reply()
 
     def _opened(self, effect: CallModel) -> tuple[Iterator[Any], bool]:
         """The stream, and whether it gives lists of the chunks that came together."""

@@ -9,7 +9,7 @@ long conversation hundreds. This one reads JSON once. The transports are aiohttp
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -131,8 +131,8 @@ class ChatClient:
         for batch in self.batches(call):
             yield from batch
 
-    def batches(self, call: CallModel) -> Generator[list[dict[str, Any]], None, None]:
-        """`stream` by lists of the chunks that came together, which the sync driver prefers."""
+    def batches(self, call: CallModel) -> Generator[Iterable[dict[str, Any]], None, None]:
+        """`stream` by the chunks that came together, which the sync driver prefers. All of a batch must be read before the next."""
         return self._batches(call.request, call.timeout)
 
     async def acomplete(self, call: CallModel) -> Reply:
@@ -147,8 +147,8 @@ class ChatClient:
                 for chunk in batch:
                     yield chunk
 
-    async def abatches(self, call: CallModel) -> AsyncGenerator[list[dict[str, Any]], None]:
-        """`astream` by lists of the chunks that came together, which the async driver prefers."""
+    async def abatches(self, call: CallModel) -> AsyncGenerator[Iterable[dict[str, Any]], None]:
+        """`astream` by the chunks that came together, which the async driver prefers. All of a batch must be read before the next."""
         answer = await self._async().post(*outgoing(self._endpoint, self._timeout, call.request, call.timeout, stream=True))
         try:
             if not _is_stream(answer):
@@ -156,14 +156,11 @@ class ChatClient:
                 return
             reader = ChunkReader(answer.endpoint, answer.header)
             while piece := await answer.piece():
-                if batch := reader.feed(piece):
-                    yield batch
-                reader.check()
+                yield reader.feed(piece)
                 if reader.done:
                     await answer.finish()
                     return
-            if batch := reader.end():
-                yield batch
+            yield reader.end()
             reader.check_end()
         finally:
             answer.close()
@@ -178,7 +175,7 @@ class ChatClient:
         for batch in self._batches(request, None):
             yield from batch
 
-    def _batches(self, request: dict[str, Any], timeout: float | None) -> Generator[list[dict[str, Any]], None, None]:
+    def _batches(self, request: dict[str, Any], timeout: float | None) -> Generator[Iterable[dict[str, Any]], None, None]:
         answer = self._sync().post(*outgoing(self._endpoint, self._timeout, request, timeout, stream=True))
         try:
             if not _is_stream(answer):
@@ -186,14 +183,11 @@ class ChatClient:
                 return
             reader = ChunkReader(answer.endpoint, answer.header)
             while piece := answer.piece():
-                if batch := reader.feed(piece):
-                    yield batch
-                reader.check()
+                yield reader.feed(piece)
                 if reader.done:
                     answer.finish()
                     return
-            if batch := reader.end():
-                yield batch
+            yield reader.end()
             reader.check_end()
         finally:
             answer.close()

@@ -5,6 +5,7 @@ Shared by the sync and the async client: they differ only in who waits for the n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from pydantic_core import from_json
@@ -35,7 +36,7 @@ class ChunkReader:
         done: whether the server said that this was all.
     """
 
-    __slots__ = ("_endpoint", "_failure", "_finished", "_halves", "_header", "_parser", "_start", "done")
+    __slots__ = ("_endpoint", "_finished", "_halves", "_header", "_parser", "_start", "done")
 
     def __init__(self, endpoint: Endpoint, header: Header) -> None:
         self._endpoint = endpoint
@@ -45,33 +46,23 @@ class ChunkReader:
         self._halves: Halves | None = None
         self._start = b""
         self.done = False
-        self._failure: InvalidReply | None = None
 
-    def feed(self, piece: bytes) -> list[dict[str, Any]]:
-        """The chunks that are complete with this piece of the body, up to an event that is no JSON object, which `check` raises."""
-        if len(self._start) < _ENOUGH:  # to tell what it is, and to quote it; the first piece may be one byte
-            self._start += piece
-        return self._chunks(self._parser.feed(piece))
-
-    def end(self) -> list[dict[str, Any]]:
-        """The last chunks, if the body ended without closing the last event."""
-        chunks = self._chunks(self._parser.end())
-        if self._failure is not None:  # cut in the middle of an event
-            self._failure, self._finished = None, False
-        return chunks
-
-    def check(self) -> None:
-        """Look, behind the chunks that were handed out last, whether there was something wrong.
+    def feed(self, piece: bytes) -> Iterator[dict[str, Any]]:
+        """The chunks that are complete with this piece of the body, each read when it is asked for. All must be, before the next piece.
 
         Raises:
-            InvalidReply: an event that is no JSON object.
+            InvalidReply: an event that is no JSON object, in its place.
         """
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            try:
-                raise failure
-            finally:
-                del failure  # a frame that kept its exception would be a reference cycle
+        if len(self._start) < _ENOUGH:  # to tell what it is, and to quote it; the first piece may be one byte
+            self._start += piece
+        return self._read(self._parser.feed(piece))
+
+    def end(self) -> Iterator[dict[str, Any]]:
+        """The last chunks, if the body ended without closing the last event."""
+        try:
+            yield from self._read(self._parser.end())
+        except InvalidReply:  # cut in the middle of an event
+            self._finished = False
 
     def check_end(self) -> None:
         """Look, behind the last chunks, whether the stream came to its end.
@@ -86,42 +77,35 @@ class ChunkReader:
             raise invalid(self._endpoint, self._header, "is no event stream", self._start)
         raise connection_lost(self._endpoint, "the stream ended in the middle, without finish_reason and [DONE]")
 
-    def _chunks(self, events: list[bytes]) -> list[dict[str, Any]]:
-        chunks: list[dict[str, Any]] = []
-        try:
-            self._read(events, chunks)
-        except InvalidReply as error:
-            self._failure = error.with_traceback(None)  # whose frames would lead back here
-        return chunks
-
-    def _read(self, events: list[bytes], chunks: list[dict[str, Any]]) -> None:
+    def _read(self, events: list[bytes]) -> Iterator[dict[str, Any]]:
         for at, data in enumerate(events, 1):
-            if data.startswith(_DONE):
-                self.done = True
-                break
             try:
                 chunk: Any = from_json(data)
-                reason = chunk["choices"][0]["finish_reason"]
-            except (ValueError, LookupError, TypeError):  # usage, an error, a field left out, half a character, or something wrong
+                reason = chunk["choices"][0].get("finish_reason")
+            except (ValueError, LookupError, TypeError, AttributeError):  # the end, usage, an error, half a character, or something wrong
+                if data.startswith(_DONE):
+                    self.done = True
+                    break
                 if b"\n" in data and _is_json(data.partition(b"\n")[0]):  # chunks without the empty line between them
                     events[at:at] = filter(None, data.split(b"\n"))
                     continue
                 chunk, reason = self._unusual(data)
-            if reason == "error" or chunk.get("error"):
-                self.done = True
-                chunks.append(self._error(data))
-                break
-            if reason:
-                self._finished = True
+            if reason is not None or "error" in chunk:
+                if reason == "error" or chunk.get("error"):
+                    self.done = True
+                    yield self._error(data)
+                    break
+                if reason:
+                    self._finished = True
             if self._halves is None:
-                chunks.append(chunk)
+                yield chunk
             else:
-                chunks += self._halves.settled(chunk)
+                yield from self._halves.settled(chunk)
         if self._parser.error is not None and not self.done:
             self.done = True
-            chunks.append(self._error(self._parser.error))
+            yield self._error(self._parser.error)
         if self.done and self._halves is not None:
-            chunks += self._halves.rest()
+            yield from self._halves.rest()
 
     def _unusual(self, data: bytes) -> tuple[dict[str, Any], Any]:
         """A chunk that is not as most are, and its finish_reason, or "error" if it is the words of one."""

@@ -26,8 +26,9 @@ class Model(Protocol):
 
     `call.request` holds the keyword arguments of a Chat Completions request, `call.timeout` the seconds it may take or None.
     Failures are raised as `swarm.errors.ModelError` and its kinds. A class may have `acomplete` and `astream` beside them, which the
-    async driver prefers, and `batches` and `abatches`, which give lists of the chunks that came together. A sync model that never waits
-    sets `blocking = False`, which spares the async driver a thread.
+    async driver prefers, and `batches` and `abatches`: iterators of iterables of the chunks that came together, each read to its end
+    before the next is asked for, whose dicts the model gives away. A sync model that never waits sets `blocking = False`, which spares
+    the async driver a thread.
     """
 
     def complete(self, call: CallModel) -> Reply | Awaitable[Reply]:
@@ -51,6 +52,11 @@ def model_for(client: object) -> Any:
     if create is None:
         raise ConfigError(_no_client(client))
     return ForeignClient(client, create)
+
+
+def client_of(model: Any) -> Any:
+    """The client that a Model was made for by `model_for`."""
+    return model.client if isinstance(model, ForeignClient) else model
 
 
 def _no_client(client: Any) -> str:
@@ -95,13 +101,15 @@ class ForeignClient:
     """A Chat Completions client of somebody else's.
 
     Attributes:
+        client: the client itself.
         blocking: whether a call may block, so that the async driver takes it off the loop. A client that is async without looking so
             works all the same: what its call returns is awaited.
     """
 
-    __slots__ = ("_create", "blocking")
+    __slots__ = ("_create", "blocking", "client")
 
     def __init__(self, client: Any, create: Any) -> None:
+        self.client = client
         self._create = create
         kind = cast("Any", type(client))
         self.blocking = not (iscoroutinefunction(unwrap(create)) or kind.__name__.startswith("Async"))

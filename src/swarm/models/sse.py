@@ -9,6 +9,8 @@ cut in two by the network costs nothing.
 from __future__ import annotations
 
 _BOM = b"\xef\xbb\xbf"
+_FIELD = b"data: "
+_NEXT = b"\n\n" + _FIELD
 
 
 class EventParser:
@@ -41,14 +43,23 @@ class EventParser:
                 return []
             self._begun = True
             text = text.removeprefix(_BOM)
+        held = b""
         if b"\r" in text:
             text, held = _plain_line_ends(text)
-            lines = text.split(b"\n")
-            self._rest = lines.pop() + held
-        else:
-            lines = text.split(b"\n")
-            self._rest = lines.pop()
+        elif self._data is None and not self._failed and text.startswith(_FIELD) and (events := self._usual(text)) is not None:
+            return events
+        lines = text.split(b"\n")
+        self._rest = lines.pop() + held
         return self._events(lines)
+
+    def _usual(self, text: bytes) -> list[bytes] | None:
+        """The events of a text that is nothing but events of one line of data each, as nearly all are, or None if it is not."""
+        whole, _, rest = text.rpartition(b"\n\n")
+        events = whole.removeprefix(_FIELD).split(_NEXT)
+        if not whole or text.count(b"\n") != 2 * len(events) or b"" in events:
+            return None
+        self._rest = rest
+        return events
 
     def end(self) -> list[bytes]:
         """The data of an event that was not closed by a blank line, if there is one."""

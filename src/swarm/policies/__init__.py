@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .context_window import ContextWindow as ContextWindow
+    from .fallback import Fallback as Fallback
+    from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
     from .summary import Summary as Summary
 
 _MODULES = {
     "ContextWindow": "context_window",
+    "Fallback": "fallback",
+    "RateLimit": "rate_limit",
     "Retry": "retry",
     "Summary": "summary",
 }
 
-__all__ = ["ContextWindow", "Retry", "Summary"]
+__all__ = ["ContextWindow", "Fallback", "RateLimit", "Retry", "Summary"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,8 +14,8 @@ from ..effects import CallModel, Emit, Flow, Reply
 from ..errors import ContextLengthExceeded
 from ..events import PolicyActed
 from .counting import counter_for
-from .summary import Summary
 from .cutting import Window
+from .summary import Summary
 
 KEPT = 3 / 4
 """How much of the window is filled after a cut."""

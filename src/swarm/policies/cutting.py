@@ -49,11 +49,14 @@ class Window:
 
         Args:
             request: the request.
-            is_folded: whether the instructions stand in its first message, if that is the user's.
+            is_folded: whether the instructions stand in the user's first message, if they are no message of their own.
         """
         messages: list[Message] = request["messages"]
-        at = next((at for at, message in enumerate(messages) if not is_system(message)), len(messages))
-        at = 1 if at == 0 and is_folded else at
+        at = 0
+        while at < len(messages) and is_system(messages[at]):
+            at += 1
+        if not at and is_folded:
+            at = 1 + next((at for at, message in enumerate(messages) if message["role"] == "user"), 0)
         body, known, cut = messages[at:], len(self._sizes), self._cut
         if known > len(body) or (known and (body[known - 1] != self._body[-1] or (cut and body[cut] != self._body[cut]))):
             return False
@@ -63,9 +66,11 @@ class Window:
         if self._tools is not request.get("tools"):
             self._tools = request.get("tools")
             self._tools_size = self._count(json_text(self._tools)) if self._tools else 0
-        new = [self._size([message]) for message in body[known:]]
-        self._body, self._body_size = body, self._body_size + sum(new)
-        self._sizes += new
+        for message in body[known:]:
+            size = estimate((message,), self._count)
+            self._sizes.append(size)
+            self._body_size += size
+        self._body = body
         return True
 
     def _size(self, messages: Sequence[Message]) -> int:
