@@ -31,14 +31,18 @@ OUTSIDE = (
     "__main__",
     "cli",
     "commands/",
+    "conditions",
     "evals/",
     "ext/",
     "inspection/",
+    "meaning",
     "models/offline",
     "models/scripted",
     "models/tape",
     "policies/",
+    "projections",
     "repl/",
+    "steps",
     "testing/",
 )
 
@@ -48,8 +52,8 @@ NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 # What `import swarm` must not load: transports, extras, and the docstring parser (30 ms), each loaded where it is first needed.
 LAZY = ("aiohttp", "docstring_parser", "genai_prices", "numpy", "onnxruntime", "openai", "rich", "tokenizers", "typer", "urllib3")
 
-# What stands on the loop's outer side: clients, drivers, printing. Every other module directly under src/swarm is pure.
-OUTER = {"__init__", "__main__", "async_streams", "base", "cli", "core", "debug", "lowlevel", "streams", "util"}
+# What stands on the loop's outer side: clients, drivers, printing, comparing by meaning. Every other module beside them is pure.
+OUTER = {"__init__", "__main__", "async_streams", "base", "cli", "conditions", "core", "debug", "lowlevel", "meaning", "streams", "util"}
 PURE = sorted({path.stem for path in SRC.glob("*.py")} - OUTER)
 # A pure module may import its like, pydantic, the standard library, and of the models what is data or only looks at an object.
 PURE_MODELS = {"models.client", "models.profiles", "models.record"}

@@ -1,31 +1,41 @@
-"""What the hot paths cost, counted in function calls: a clock would say something else on every machine, a count says the same.
+"""What the hot paths cost, counted in function calls and in bytes of JSON: a clock would say something else on every machine, a count says
+the same.
 
-A budget that is hit asks for a look at what was added. Who raises one leaves the reason beside it.
+The budgets are in budgets.json, each with its history, newest last. A budget that is hit asks for a look at what was added. Who raises one
+adds a line to its history that says why.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 
-from benchmarks.turn_cost import InstantModel, async_run, history, sync_run
-from swarm import Agent, AsyncSwarm, Swarm
-from swarm.effects import CallModel
+from benchmarks.turn_cost import InstantModel, add, async_run, history, shout, sync_run
+from swarm import Agent, AsyncSwarm, Swarm, encoded, wire
+from swarm.effects import CallModel, Reply
+from swarm.models.endpoint import Endpoint
+from swarm.models.outgoing import outgoing
+from swarm.models.timeouts import Timeout
 
 QUESTION = [{"role": "user", "content": "Go."}]
-# Function calls, those of C functions too. Measured when written, on Python 3.11: 126, 126, 10.5, 154, 17 and 20.
-BUDGETS = {
-    "a turn with one tool call, sync": 140,
-    "a turn with one tool call, async": 140,
-    "a message of history": 12,
-    "a run of one turn": 175,
-    "a chunk of a stream, sync": 19,
-    "a chunk of a stream, async": 22,
-}
+FILE = Path(__file__).with_name("budgets.json")
+BUDGETS: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "key", None, None, None)
+
+
+class Encoding(InstantModel):
+    """Encodes each request as our client does, and sends it nowhere."""
+
+    def complete(self, call: CallModel) -> Reply:
+        outgoing(ENDPOINT, Timeout(), call.request, None, stream=False)
+        return super().complete(call)
 
 
 class Streaming(InstantModel):
@@ -89,29 +99,83 @@ def streamed_async(runner: asyncio.Runner, words: int) -> Callable[[], object]:
     return lambda: runner.run(read())
 
 
+def of_responses(count: int) -> list[dict[str, Any]]:
+    """Texts as Responses hold them."""
+    return [{"role": "assistant", "content": f"message {number}", "sender": "Agent", "tool_calls": None} for number in range(count)]
+
+
+def encoding_run(turns: int, before: int) -> Callable[[], object]:
+    """A run whose requests are encoded, over so many messages."""
+    client, agent = Swarm(Encoding(turns)), Agent(functions=[add, shout])
+    messages = [*history(before), *QUESTION]
+    return lambda: client.run(agent, messages)
+
+
+def encoded_bytes(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> int:
+    """How many bytes of JSON one `work()` makes, at its second time."""
+    total = 0
+
+    def counted(value: Any) -> bytes:
+        nonlocal total
+        text = to_json(value)
+        total += len(text)
+        return text
+
+    work()
+    with monkeypatch.context() as patch:
+        patch.setattr(wire, "to_json", counted)
+        patch.setattr(encoded, "to_json", counted)
+        work()
+    return total
+
+
 @pytest.fixture
 def runner() -> Iterator[asyncio.Runner]:
     with asyncio.Runner() as runner:
         yield runner
 
 
-def test_the_hot_paths_keep_to_their_budgets(runner: asyncio.Runner) -> None:
+def test_the_hot_paths_keep_to_their_budgets(runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def new_bytes(before: int) -> float:
+        few, many = (encoded_bytes(monkeypatch, encoding_run(turns, before)) for turns in (40, 50))
+        return (many - few) / 10
+
     costs = {
         "a turn with one tool call, sync": of_one(lambda turns: sync_run(turns, QUESTION), 10, 50),
         "a turn with one tool call, async": of_one(lambda turns: async_run(runner, turns, QUESTION), 10, 50) / 10,
-        "a message of history": of_one(lambda count: sync_run(1, [*history(count), *QUESTION]), 100, 1_100),
+        "a turn with one tool call, encoded": of_one(lambda turns: encoding_run(turns, 2_000), 10, 50),
+        "a plain message of history": of_one(lambda count: encoding_run(1, count), 100, 1_100),
+        "a text of a Response in the history": of_one(lambda count: sync_run(1, [*of_responses(count), *QUESTION]), 100, 1_100),
         "a run of one turn": float(operations(sync_run(1, QUESTION))),
         "a chunk of a stream, sync": of_one(streamed, 10, 110),
         "a chunk of a stream, async": of_one(lambda words: streamed_async(runner, words), 10, 110),
+        "bytes encoded for a turn after 20 messages": new_bytes(20),
+        "bytes encoded for a turn after 2,000 messages": new_bytes(2_000),
     }
     assert costs.keys() == BUDGETS.keys()
-    over = {what: (cost, BUDGETS[what]) for what, cost in costs.items() if cost > BUDGETS[what]}
-    assert over == {}, "function calls, and how many there may be"
+    over = {what: (cost, most(what)) for what, cost in costs.items() if cost > most(what)}
+    assert over == {}, "what was counted, and how much there may be"
 
 
-def test_a_turn_costs_the_same_however_long_the_history() -> None:
-    """Each message is looked at once per run: a later turn must not look at it again."""
-    turn = [of_one(lambda turns, before=before: sync_run(turns, [*history(before), *QUESTION]), 10, 50) for before in (0, 1_000)]
+def most(what: str) -> float:
+    return BUDGETS[what]["history"][-1]["most"]
+
+
+def test_every_budget_says_what_is_counted_and_why_it_is_what_it_is() -> None:
+    for what, budget in BUDGETS.items():
+        assert budget.keys() == {"counts", "history"}, what
+        assert budget["counts"] in ("function calls", "bytes"), what
+        assert all(entry.keys() == {"most", "why"} and len(entry["why"]) > 10 for entry in budget["history"]), what
+
+
+def plain_run(turns: int, before: int) -> Callable[[], object]:
+    return sync_run(turns, [*history(before), *QUESTION])
+
+
+@pytest.mark.parametrize("run", [plain_run, encoding_run])
+def test_a_turn_costs_the_same_however_long_the_history(run: Callable[[int, int], Callable[[], object]]) -> None:
+    """Each message is looked at and encoded once per run: a later turn must not do it again."""
+    turn = [of_one(lambda turns, before=before: run(turns, before), 40, 50) for before in (20, 2_000)]
     assert turn[0] == pytest.approx(turn[1], abs=1)
 
 

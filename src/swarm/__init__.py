@@ -14,6 +14,7 @@ from .tools import Tool, tool
 from .types import Agent, Approve, Handoff, Pending, Refuse, Response, Result, ToolCall, Usage
 
 if TYPE_CHECKING:
+    from .conditions import similar_to
     from .models.chat import ChatClient
     from .models.offline import OfflineModel
     from .models.scripted import ScriptedModel
@@ -45,17 +46,23 @@ __all__ = [
     "Usage",
     "create_triage_agent",
     "load_state",
+    "similar_to",
     "tool",
 ]
 
-_LAZY = {"ChatClient": "chat", "OfflineModel": "offline", "ScriptedModel": "scripted"}
+_LAZY = {
+    "ChatClient": "models.chat",
+    "OfflineModel": "models.offline",
+    "ScriptedModel": "models.scripted",
+    "similar_to": "conditions",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         from importlib import import_module
 
-        return getattr(import_module(f".models.{_LAZY[name]}", __name__), name)
+        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module 'swarm' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .effects import Flow, Message
 from .errors import AgentError
 from .handoffs import transfer_name
+from .history import Start
 from .limits import Limits, checked
 from .tools import Tool, result_text
 from .types import Agent, Handoff, Pending
@@ -48,7 +49,7 @@ def _inside(run: Run, call_id: str, agent: Agent, messages: list[Message], hando
 
     inner = run.nested.get(call_id)
     if inner is None:
-        inner = run.nested[call_id] = Run(agent, messages, run.context, run.options, run.signal, run, (*run.path, call_id))
+        inner = run.nested[call_id] = Run(agent, Start(messages), run.context, run.options, run.signal, run, (*run.path, call_id))
     else:
         inner.pending = []
         inner.approvals = inner_decisions(run, call_id)

@@ -12,10 +12,10 @@ from .context import copied
 from .debug import trace
 from .effects import CallModel, CallTool, Emit, Flow, HandOff, hooks_of
 from .events import Event, Nested, nested
+from .history import checked as checked_history
 from .limits import Limits
 from .limits import checked as checked_limits
 from .lowlevel import LowLevel, overridden
-from .messages import repaired
 from .models.client import model_for
 from .models.default import default_client
 from .models.profiles import Profile, checked
@@ -191,7 +191,7 @@ class Base:
         options = self._options(**given)
         start = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0
-        run = Run(agent, repaired(start, allow_open_tail=paused_is_fine), copied(context) if context is not None else {}, options)
+        run = Run(agent, checked_history(start, allow_open_tail=paused_is_fine), copied(context) if context is not None else {}, options)
         run.approvals = approvals
         return run
 

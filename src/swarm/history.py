@@ -7,80 +7,19 @@ new dict. A history class that owns its messages was rejected: callers keep list
 
 from __future__ import annotations
 
-import json
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, TypeAlias, TypeGuard, cast
-
-from pydantic_core import to_json
+from typing import Any, TypeAlias, cast
 
 from .effects import Message
 from .errors import HistoryError
+from .legal import ROLES, is_named, is_part, legal_name, normal_call
+from .legal import call_name as call_name
+from .legal import is_dict as is_dict
+from .legal import json_text as json_text
+from .sound import not_plain, sound
 
 NOT_EXECUTED = "not executed"
-_ONLY_DICTS = frozenset((dict,)).issuperset
-ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-
-
-def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a value from outside is a dict."""
-    return isinstance(value, dict)
-
-
-def json_text(value: Any) -> str:
-    """Compact, readable JSON text of any value; what JSON cannot hold is written as its `str()`."""
-    try:
-        return to_json(value, fallback=str, inf_nan_mode="null", bytes_mode="base64").decode()
-    except ValueError:
-        try:
-            return json.dumps(value, default=str)  # half a surrogate pair, which UTF-8 cannot hold and an escape can
-        except (ValueError, TypeError, RecursionError):  # it holds itself, or is nested too deeply
-            return f'"a {type(value).__name__} that JSON cannot hold"'
-
-
-@lru_cache(maxsize=1024)
-def _is_legal(name: str) -> bool:
-    return 0 < len(name) <= 64 and name.isascii() and (name.isidentifier() or re.fullmatch(r"[a-zA-Z0-9_-]+", name) is not None)
-
-
-def legal_name(name: Any) -> str:
-    """A function name that every provider takes back: what is not in [a-zA-Z0-9_-] becomes "_", at most 64 characters."""
-    return re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "unnamed_function"
-
-
-def call_name(call: Mapping[str, Any]) -> str:
-    """The name of the function that a tool call asks for, or ""."""
-    function: Any = call.get("function")
-    return str(function.get("name") or "") if is_dict(function) else ""
-
-
-def normal_call(call: Message) -> Message:
-    """The call itself if nothing is wrong with it, else a copy whose id is text (maybe ""), type is set, name legal, and arguments text.
-
-    Text of arguments is never rewritten, broken JSON included: the model must see what it wrote.
-    """
-    function: Any = call.get("function")
-    id, kind = call.get("id"), call.get("type")
-    if not is_dict(function):
-        if is_dict(call.get(str(kind))):  # another kind of tool, which only its provider understands
-            if type(id) is str and "function" not in call:
-                return call
-            return {**{key: value for key, value in call.items() if key != "function"}, "id": "" if id is None else str(id)}
-        function = {}
-    name, arguments = function.get("name"), function.get("arguments")
-    if type(id) is str and type(kind) is str and type(arguments) is str and type(name) is str and _is_legal(name):
-        return call
-    if not isinstance(arguments, str):
-        arguments = "{}" if arguments is None else json_text(arguments)
-    function = {**function, "name": legal_name(name), "arguments": arguments}
-    settled: Message = {
-        "id": "" if id is None else str(id),
-        "type": kind if isinstance(kind, str) and kind else "function",
-        "function": function,
-    }
-    return {**settled, **call, **settled}
 
 
 def tool_message(call_id: str, name: str, content: str) -> Message:
@@ -178,79 +117,46 @@ def repaired(messages: Sequence[Any], *, allow_open_tail: bool) -> list[Message]
     Raises:
         HistoryError: what cannot be repaired, with the index of the message.
     """
+    return checked(messages, allow_open_tail=allow_open_tail).messages
+
+
+def checked(messages: Sequence[Any], *, allow_open_tail: bool) -> Start:
+    """The same with what was learnt on the way. Arguments and errors as for `repaired`."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # any caller
         raise HistoryError(f'messages is {type(messages).__name__}, not a list of dicts like {{"role": "user", "content": "..."}}')
     history = list(messages)
-    sound = _sound(history, allow_open_tail)
-    return history if sound == len(history) else history[:sound] + _Repair(history, sound).result(allow_open_tail)
+    places, ids = not_plain(history), set[str]()
+    if not places:
+        return Start(history, ids, places)
+    size = sound(history, places, allow_open_tail, ids)
+    if size == len(history):
+        return Start(history, ids, places)
+    return Start(history[:size] + _Repair(history, size).result(allow_open_tail))
 
 
-def _sound(messages: list[Any], open_tail: bool) -> int:
-    """How many messages need no repair, whatever follows them: all, or those before the batch in which something is wrong.
+class Start:
+    """The history a run begins with, and what is known of it.
 
-    Written for speed, since it looks at every message of every run.
+    Args:
+        messages: a valid history.
+        ids: of its tool calls; looked up if not given. The run adds its own.
+        places: of the messages that may not be plain (see `sound`); all if not given.
     """
-    used: set[str] = set()
-    waiting: list[str] = []
-    at = batch = 0
-    if not _ONLY_DICTS(map(type, messages)):
-        return 0
-    for index, message in enumerate(cast("list[Message]", messages)):
-        role = message.get("role")
-        content = message.get("content")
-        if type(content) is not str and (role != "assistant" or content is not None) and not _is_parts(content):
-            return batch
-        if role == "tool":
-            if at == len(waiting) or message.get("tool_call_id") != waiting[at] or "tool_calls" in message:
-                return batch
-            at += 1
-            continue
-        if at < len(waiting):
-            return batch
-        if role == "assistant":
-            calls = message.get("tool_calls")
-            if calls:
-                waiting, at = _sound_ids(calls, used), 0
-                if not waiting:
-                    return batch
-            elif calls is not None and calls != []:
-                return batch
-            if "function_call" in message and _with_function_call(message, index) is not message:
-                return batch
-        elif (role != "user" and role not in ROLES) or "tool_calls" in message or (role == "function" and not _is_named(message)):
-            return batch
-        else:
-            batch = index
-    return len(messages) if at == len(waiting) or open_tail else batch
 
+    __slots__ = ("ids", "messages", "places")
 
-def _sound_ids(calls: Any, used: set[str]) -> list[str]:
-    if type(calls) is not list:
-        return []
-    if not _ONLY_DICTS(map(type, cast("list[Any]", calls))):
-        return []
-    ids: list[str] = []
-    for call in cast("list[Message]", calls):
-        if normal_call(call) is not call:
-            return []
-        id: str = call["id"]
-        if not id or id in used:
-            return []
-        used.add(id)
-        ids.append(id)
-    return ids
+    def __init__(self, messages: list[Message], ids: set[str] | None = None, places: Sequence[int] | None = None) -> None:
+        self.messages = messages
+        self.ids = used_ids(messages) if ids is None else ids
+        self.places = range(len(messages)) if places is None else places
 
-
-def _is_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(map(_is_part, cast("list[Any]", content)))
-
-
-def _is_part(part: Any) -> TypeGuard[Message]:
-    return is_dict(part) and isinstance(part.get("type"), str)
-
-
-def _is_named(message: Message) -> bool:
-    return isinstance(message.get("name"), str) and message["name"] != ""
+    def places_in(self, history: list[Message]) -> Sequence[int]:
+        """The places of the messages that may not be plain in a history that has grown out of this one."""
+        size = len(self.messages)
+        if history == self.messages:
+            return self.places
+        # It has grown, or somebody has put another message in.
+        return [*self.places, *range(size, len(history))] if history[:size] == self.messages else range(len(history))
 
 
 class _Turn:
@@ -430,7 +336,7 @@ def _checked(raw: Any, index: int) -> Message:
     if not isinstance(role, str) or role not in ROLES:
         what = f"the role {role!r}" if role is None or isinstance(role, str) else f"a role of type {type(role).__name__}"
         raise HistoryError(f"messages[{index}] has {what}; it must be one of {', '.join(ROLES)}", index)
-    if role == "function" and not _is_named(message):
+    if role == "function" and not is_named(message):
         raise HistoryError(f"messages[{index}] (role function) has no name; give it that of the function that it answers for", index)
     if role == "assistant":
         message = _with_function_call(message, index)
@@ -451,7 +357,7 @@ def _checked_parts(parts: list[Any], index: int) -> list[Message]:
     found: list[Message] = []
     for at, raw in enumerate(parts):
         part = _as_dict(raw, index, f".content[{at}]")
-        if not _is_part(part):
+        if not is_part(part):
             what = "has no type" if is_dict(part) else f"is {type(raw).__name__}"
             raise HistoryError(
                 f'messages[{index}].content[{at}] {what}; a content part is a dict like {{"type": "text", "text": "..."}}', index

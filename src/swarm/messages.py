@@ -7,33 +7,24 @@ here too, for those who need both.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
-
-from pydantic_core import from_json
+from collections.abc import Mapping
+from typing import Any, cast
 
 from .effects import Message, Reply
 from .errors import InvalidReply, ModelError, ServerError, status_error
 from .history import is_dict as is_dict
-from .history import json_text, normal_call
+from .history import json_text
 from .history import open_calls as open_calls
 from .history import repaired as repaired
 from .history import tool_message as tool_message
 from .history import unique_ids as unique_ids
 from .history import used_ids as used_ids
+from .legal import normal_call
+from .wire import WireHistory as WireHistory
+from .wire import wire as wire
 
-if TYPE_CHECKING:
-    from .models.profiles import Profile
-
-_BOOKKEEPING = frozenset(("sender", "tool_name"))
-# A reply's fields that the API does not take back: https://platform.openai.com/docs/api-reference/chat/create
-_NOT_SENT = _BOOKKEEPING | {"annotations", "audio"}
-_STANDARD = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
 _REPLACED = ("function_call", "tool_name")
 _NULL_IF_EMPTY = ("annotations", "refusal")
-_NO_TEXT = "(empty)"
-_NOT_AN_OBJECT = "not_an_object"
 # Ends that are failures, though no error is told: Mistral and OpenRouter, vLLM and SGLang, DeepSeek, Zhipu.
 _FAILED = frozenset(("error", "abort", "aborted", "insufficient_system_resource", "network_error"))
 # What providers write into an error body's type or code where the HTTP status is missing, and the status it stands for.
@@ -196,210 +187,3 @@ def _status(value: Any) -> int | None:
             return _STATUS_OF[value]
         value = int(value) if value.isascii() and value.isdigit() and len(value) == 3 else None
     return value if isinstance(value, int) and 400 <= value < 600 else None
-
-
-# To a provider
-
-
-class WireHistory:
-    """A run's messages as one provider gets them. Each message is prepared once; a later turn costs a copy of the list.
-
-    Args:
-        profile: what the provider wants.
-
-    Attributes:
-        count: how many messages were added.
-    """
-
-    __slots__ = ("_any_call", "_any_order", "_any_text", "_fits", "_profile", "_sent", "count")
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._sent: list[Message] = []
-        self.count = 0
-        self._fits = re.compile(profile.id_pattern).fullmatch if profile.id_pattern is not None else None
-        # What the provider takes in the usual form: text of an assistant, any order of roles, messages that only call.
-        self._any_text, self._any_order = not profile.fill, not profile.answer_after_tools
-        self._any_call = self._any_text and not _changes_calls(profile)
-
-    def add(self, messages: Iterable[Message], own: bool = True) -> None:
-        """Prepare more messages.
-
-        Args:
-            messages: messages of a valid history, in order.
-            own: whether they may carry fields that are private to this provider; False for the messages of another one.
-        """
-        put, before, placeholders = self._sent.append, len(self._sent), 0
-        fits, any_text, any_order, any_call = self._fits, self._any_text, self._any_order, own and self._any_call
-        for message in messages:
-            role, content, size = message["role"], message.get("content"), len(message)
-            if not any_order and role != "tool" and role != "assistant" and self._sent and self._sent[-1]["role"] == "tool":
-                put({"role": "assistant", "content": _NO_TEXT})
-                placeholders += 1
-            # The forms that nearly all messages of a run have; everything else takes the long way.
-            if role == "user" and size == 2 and content and type(content) is str:
-                put(message)
-            elif role == "assistant" and size == 4 and any_text and "sender" in message and "tool_calls" in message:
-                calls = message["tool_calls"]
-                if calls is None and content and type(content) is str:
-                    put({"role": role, "content": content})
-                elif calls and content is None and any_call and (fits is None or all(fits(call["id"]) for call in calls)):
-                    put({"role": role, "content": None, "tool_calls": calls})
-                else:
-                    put(self._sendable(message, own))
-            elif role == "tool" and size == 4 and "tool_name" in message and content and type(content) is str:
-                id = message["tool_call_id"]
-                put({"role": role, "tool_call_id": id if fits is None or fits(id) else _made_id(id), "content": content})
-            else:
-                put(self._sendable(message, own))
-        self.count += len(self._sent) - before - placeholders
-
-    def with_system(self, text: str | None) -> list[Message]:
-        """The messages of a request, in a new list: the instructions first, or joined to a message that must be first or folded into the
-        first user message, by profile.
-
-        Args:
-            text: the agent's instructions; None or "" sends none.
-        """
-        sent, role = self._sent, self._profile.instruction_role
-        if not text:
-            return list(sent)
-        at = None
-        if role == "user":
-            at = next((at for at, message in enumerate(sent) if message["role"] == "user"), None)
-        elif self._profile.system_first and sent and sent[0]["role"] == role:
-            at = 0
-        if at is None:
-            return [{"role": role, "content": text}, *sent]
-        first = sent[at]
-        content = (
-            f"{text}\n\n{first['content']}" if isinstance(first["content"], str) else [{"type": "text", "text": text}, *first["content"]]
-        )
-        return [*sent[:at], {**first, "content": content}, *sent[at + 1 :]]
-
-    def _sendable(self, message: Message, own: bool) -> Message:
-        profile = self._profile
-        strict = profile.strip or not own
-        if strict:
-            kept = _STANDARD | profile.keep if own else _STANDARD
-            sent = {key: value for key, value in message.items() if value is not None and key in kept}
-        else:
-            sent = {key: value for key, value in message.items() if value is not None and key not in _NOT_SENT}
-        role = sent["role"]
-        if not profile.name_field and role != "function":
-            sent.pop("name", None)
-        if role in ("system", "developer"):
-            sent["role"] = "user" if profile.system_first and self._sent else profile.instruction_role
-        elif role == "assistant":
-            for field in profile.fill:
-                sent.setdefault(field, "")
-        calls = sent.get("tool_calls")
-        if calls:
-            sent["tool_calls"] = _sendable_calls(calls, profile, own)
-        elif calls is not None:
-            del sent["tool_calls"]
-        if profile.id_pattern is not None and "tool_call_id" in sent:
-            sent["tool_call_id"] = _wire_id(sent["tool_call_id"], profile.id_pattern)
-        _settle_content(sent, message, profile)
-        return sent
-
-
-def wire(messages: Iterable[Message], instructions: str | None, profile: Profile) -> list[Message]:
-    """The messages of one request.
-
-    Args:
-        messages: a valid history.
-        instructions: the agent's instructions, or None.
-        profile: what the provider wants.
-    """
-    history = WireHistory(profile)
-    history.add(messages)
-    return history.with_system(instructions)
-
-
-def _settle_content(sent: Message, message: Message, profile: Profile) -> None:
-    """Empty content in the form the provider wants; None means null, which only a message that says something else may have."""
-    content: Any = sent.get("content")
-    if profile.refuse_empty_text and isinstance(content, list):
-        parts = cast("list[dict[str, Any]]", content)
-        content = sent["content"] = [part for part in parts if part.get("type") != "text" or part.get("text")]
-    if content:
-        return
-    plain = not profile.refuse_empty_text and profile.empty_content == "null"
-    if "tool_calls" in sent or "function_call" in sent:
-        if profile.empty_content == "absent":
-            sent.pop("content", None)
-        else:
-            sent["content"] = "" if profile.empty_content == "empty" else None
-    elif "refusal" in sent and plain:
-        sent["content"] = None
-    else:
-        sent.pop("refusal", None)
-        sent["content"] = message.get("refusal") or (_NO_TEXT if profile.refuse_empty_text else content or "")
-
-
-def _changes_calls(profile: Profile) -> bool:
-    """Whether a message that only calls may need another form than the usual one, for more than its ids."""
-    return (
-        profile.strip
-        or profile.object_arguments
-        or profile.empty_content != "null"
-        or profile.tool_name is not None
-        or profile.call_signature is not None
-    )
-
-
-def _sendable_calls(calls: list[Message], profile: Profile, own: bool) -> list[Message]:
-    sent = [_sendable_call(call, profile, own) for call in calls]
-    if profile.call_signature is not None and not _is_signed(sent[0]):
-        sent[0] = {**sent[0], "extra_content": {"google": {"thought_signature": profile.call_signature}}}
-    return sent
-
-
-def _is_signed(call: Message) -> bool:
-    extra: Any = call.get("extra_content")
-    inner: Any = extra.get("google") if is_dict(extra) else None
-    return is_dict(inner) and bool(inner.get("thought_signature"))
-
-
-def _sendable_call(call: Message, profile: Profile, own: bool) -> Message:
-    function: Any = call.get("function")
-    if function is not None:
-        name, arguments = function["name"], function["arguments"]
-        if profile.tool_name is not None and not re.fullmatch(profile.tool_name, name):
-            name = _made_name(name, profile.tool_name)
-        if profile.object_arguments and not _is_object(arguments):
-            arguments = json_text({_NOT_AN_OBJECT: arguments}) if arguments.strip() else "{}"
-        if profile.strip or not own:
-            kept = {key: value for key, value in call.items() if own and key in profile.keep}
-            call = {"id": call["id"], "type": call["type"], "function": {"name": name, "arguments": arguments}, **kept}
-        elif name is not function["name"] or arguments is not function["arguments"]:
-            call = {**call, "function": {**function, "name": name, "arguments": arguments}}
-    if profile.id_pattern is not None:
-        return {**call, "id": _wire_id(call["id"], profile.id_pattern)}
-    return call
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return is_dict(from_json(text, allow_inf_nan=False))
-    except (TypeError, ValueError):  # no JSON; half a character
-        return False
-
-
-def _made_name(name: str, pattern: str) -> str:
-    """A name that the provider takes: with "tool_" in front, or, where that does not fit either, made from it."""
-    readable = f"tool_{name}"[:64]
-    return readable if re.fullmatch(pattern, readable) else f"tool_{_made_id(name)}"
-
-
-def _wire_id(id: str, pattern: str) -> str:
-    """The id itself if the provider takes it, else one made from it."""
-    return id if re.fullmatch(pattern, id) else _made_id(id)
-
-
-def _made_id(id: str) -> str:
-    """Nine characters made from an id, the same for the call and its answer."""
-    from hashlib import sha256
-
-    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:9]

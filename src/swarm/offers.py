@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .effects import Call, Flow
+from .encoded import Encoded, remembering
 from .errors import AgentError
 from .handoffs import transfer_tool
 from .tools import Tool, callback_parameters, tool_of
@@ -39,7 +40,7 @@ class Table:
         for tool in tools.values():
             if tool.changing or (tool.handoff is not None and tool.handoff.when is not None):
                 self.changing = True
-        self._wire: list[dict[str, Any]] | None = None
+        self._wire: Encoded | None = None
 
     def fits(self, agent: Agent) -> bool:
         """Whether the agent's lists are still what they were."""
@@ -49,8 +50,15 @@ class Table:
     def wire(self) -> list[dict[str, Any]]:
         """The entries of the request's `tools` where none depends on the moment; made when they are first sent."""
         if self._wire is None:
-            self._wire = [tool.wire for tool in self.tools.values()]
+            self._wire = remembering([tool.wire for tool in self.tools.values()])
         return self._wire
+
+    def of_the_moment(self, wire: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The entries on offer now; the list of last time if they are the same, since it knows its JSON text."""
+        last = self._wire
+        if last is None or last != wire:
+            last = self._wire = remembering(wire)
+        return last
 
 
 def table_of(agent: Agent) -> Table:
@@ -107,7 +115,7 @@ def offered(table: Table, about: Callable[[str], Any]) -> Flow:
             entry = {**entry, "function": {**entry["function"], **({"description": str(text)} if text is not None else {})}}
         tools[name] = tool
         wire.append(entry)
-    return tools, wire
+    return tools, table.of_the_moment(wire)
 
 
 def ask(fn: Callable[..., Any], about: Callable[[str], Any], names: tuple[str, ...] = OFFER_NAMES) -> Flow:

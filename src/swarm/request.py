@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
-from .history import NOT_EXECUTED, call_name, open_calls, repaired, tool_message
+from .history import NOT_EXECUTED, call_name, checked, open_calls, repaired, tool_message
 from .limits import needs_cost, needs_tokens
-from .messages import WireHistory
 from .models.client import ForeignClient
 from .models.profiles import Profile
 from .offers import OFFER_NAMES, ask, offered, table_of
@@ -19,6 +19,7 @@ from .prices import require
 from .run import Route, Run, base_url_of
 from .tools import callback_parameters
 from .types import Agent
+from .wire import WireHistory
 
 
 def request_for(run: Run, tools: bool = True) -> Flow:
@@ -99,8 +100,12 @@ def instructions_of(run: Run, agent: Agent) -> Flow:
 
 def prepared(run: Run, route: Route) -> WireHistory:
     """The history in wire form. Each message is prepared once per run and provider."""
-    _add(run, route.wire, run.history[route.wire.count :], route.provider)
-    return route.wire
+    wire, history = route.wire, run.history
+    if wire.count == 0:
+        _add(run, wire, history, route.provider, places=run.start.places_in(history))
+    else:
+        _add(run, wire, history[wire.count :], route.provider, wire.count)
+    return wire
 
 
 def filtered(run: Run, agent: Agent, route: Route) -> Flow:
@@ -117,22 +122,28 @@ def filtered(run: Run, agent: Agent, route: Route) -> Flow:
     for call in open_calls(view):  # a filter that kept calls and dropped their answers
         view.append(answers.get(call["id"]) or tool_message(call["id"], call_name(call), NOT_EXECUTED))
     seen = WireHistory(route.profile)
-    _add(run, seen, repaired(view, allow_open_tail=False), route.provider)
+    start = checked(view, allow_open_tail=False)
+    _add(run, seen, start.messages, route.provider, places=start.places)
     return seen
 
 
-def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any) -> None:
+def _add(run: Run, seen: WireHistory, messages: list[Message], provider: Any, first: int = 0, places: Sequence[int] | None = None) -> None:
     """Fields that are private to a provider go back to that provider only, so a message of this run knows where it came from.
 
-    Of the caller's messages nobody knows; they are echoed. A message that a filter made anew has lost its origin, and is not.
+    Of the caller's messages, of which those before `first` are not among them, nobody knows; they are echoed. A message that a filter
+    made anew has lost its origin, and is not.
     """
     if not run.providers or (len(run.providers) == 1 and provider in run.providers):
-        seen.add(messages)
+        seen.add(messages, places=places)
         return
-    callers = {id(message) for message in run.history[: run.new_from]}
-    for message in messages:
+    unknown = set(map(id, run.history[first : run.new_from]))
+
+    def is_own(message: Message) -> bool:
         origin = run.origins.get(id(message))
-        seen.add((message,), own=id(message) in callers if origin is None else origin == provider)
+        return id(message) in unknown if origin is None else origin == provider
+
+    for own, some in groupby(messages, is_own):
+        seen.add(some, own)
 
 
 def takes_usage(run: Run, route: Route) -> bool:

@@ -11,9 +11,9 @@ from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
-from .effects import CallModel, Emit, Flow, Message, Reply, through
+from .effects import CallModel, Emit, Flow, Reply, through
+from .history import Start
 from .limits import Circles, Hit, Limits, Scope, Scopes, needs_cost, needs_tokens, remaining, smaller
-from .messages import WireHistory, used_ids
 from .models.client import model_for
 from .models.profiles import Profile, choose
 from .options import Options
@@ -21,6 +21,7 @@ from .prices import require
 from .records import ModelCall
 from .tokens import estimate
 from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
+from .wire import WireHistory
 
 logger = logging.getLogger("swarm")
 _making_wake = Lock()
@@ -78,7 +79,7 @@ class Run:
         options, signal: how to run, and how its holder asks it to end.
         agent: the agent that is active; fields: its fields, live, since each read of one through pydantic costs ten times as much.
         handoff, handed_by: the Handoff whose history_filter is in force, whose it is and its tool's name.
-        history, new_from: every message, the caller's (repaired) first; where the new ones begin.
+        start: the history it began with; history, new_from: every message, those of `start` first; where the new ones begin.
         context: the context variables, live; path: ids of the calls this run is nested in.
 
     What was used: usage (shared with nested runs), scopes (whose limits hold), scope (its own, if it has one), bounded (whether one limits
@@ -145,6 +146,7 @@ class Run:
         "scopes",
         "signal",
         "spent",
+        "start",
         "stopped_by",
         "turn",
         "usage",
@@ -153,7 +155,7 @@ class Run:
     def __init__(
         self,
         agent: Agent,
-        history: list[Message],
+        start: Start,
         context: dict[str, Any],
         options: Options,
         signal: Signal | None = None,
@@ -161,8 +163,9 @@ class Run:
         path: tuple[str, ...] = (),
     ) -> None:
         self.take_up(agent)
-        self.history = history
-        self.new_from = len(history)
+        self.start = start
+        self.history = list(start.messages)
+        self.new_from = len(start.messages)
         self.context = context
         self.options = options
         self.signal = signal or Signal()
@@ -178,7 +181,7 @@ class Run:
         self.calls: list[ToolCall] = []
         self.begun: set[str] = set()
         self.finished: dict[str, Any] = {}
-        self.ids: set[str] = used_ids(history)
+        self.ids = start.ids
         self.numbers: dict[str, int] = {}
         self.spent: dict[Agent, int] = {}
         self.handoff: Handoff | None = None

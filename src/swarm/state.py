@@ -14,6 +14,7 @@ from pydantic_core import from_json, to_jsonable_python
 
 from .errors import HistoryError, StateError, ToolError
 from .history import call_name, open_calls, repaired
+from .history import checked as checked_history
 from .limits import COUNTED, LASTING, NO_LIMITS, Circles, needs_cost
 from .offers import table_of
 from .records import ModelCall
@@ -292,7 +293,7 @@ def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Ru
 
     context = outer.context if outer else _json(saved.context_variables, "")
     signal = outer.signal if outer else None
-    run = Run(agents[saved.agent], repaired(saved.messages, allow_open_tail=True), context, options, signal, outer, path)
+    run = Run(agents[saved.agent], checked_history(saved.messages, allow_open_tail=True), context, options, signal, outer, path)
     run.restore(saved.id, saved.new_from)
     run.turn = run.replied = saved.turn
     run.finish, run.cut_off = saved.finish, saved.cut_off

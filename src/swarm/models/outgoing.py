@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pydantic_core import PydanticSerializationError, to_json
 
+from ..encoded import encode
 from ..errors import ConfigError, HistoryError, SwarmError
 from ..history import is_dict
 from .endpoint import Endpoint
@@ -57,7 +58,7 @@ def outgoing(
     elif not stream and ("stream" in request or "stream_options" in request):
         request = {key: value for key, value in request.items() if key not in ("stream", "stream_options")}
     try:
-        body = to_json(request)
+        body = encode(request)
     except PydanticSerializationError:
         body = _with_halves_replaced(request)
     if not plain:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .fallback import Fallback as Fallback
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
+    from .router import Router as Router
     from .summary import Summary as Summary
 
 _MODULES = {
@@ -19,10 +20,11 @@ _MODULES = {
     "Fallback": "fallback",
     "RateLimit": "rate_limit",
     "Retry": "retry",
+    "Router": "router",
     "Summary": "summary",
 }
 
-__all__ = ["ContextWindow", "Fallback", "RateLimit", "Retry", "Summary"]
+__all__ = ["ContextWindow", "Fallback", "RateLimit", "Retry", "Router", "Summary"]
 
 
 def __getattr__(name: str) -> Any:

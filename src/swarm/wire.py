@@ -1,0 +1,286 @@
+"""The history as one provider gets it: without bookkeeping, in the form its profile asks for, encoded once.
+
+A Response keeps who spoke and which tool answered; a request never does, since many servers refuse keys they do not know. Each message is
+prepared once per run and provider, and its JSON text made once: a later turn pays for what is new, and for the bytes it sends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import from_json, to_json
+
+from .effects import Message
+from .encoded import Encoded, Pieces
+from .legal import is_dict, json_text
+
+if TYPE_CHECKING:
+    from .models.profiles import Profile
+
+# A reply's fields that the API does not take back: https://platform.openai.com/docs/api-reference/chat/create
+_NOT_SENT = frozenset(("sender", "tool_name", "annotations", "audio"))
+_STANDARD = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
+_NO_TEXT = "(empty)"
+_SHORT = 16  # as many messages are encoded again sooner than the text of the earlier ones is put together with that of the new ones
+_NOT_AN_OBJECT = "not_an_object"
+
+
+class WireHistory:
+    """A run's messages as one provider gets them.
+
+    Args:
+        profile: what the provider wants.
+
+    Attributes:
+        count: how many messages were added.
+    """
+
+    __slots__ = ("_any_call", "_any_order", "_any_text", "_encoded", "_fits", "_profile", "_sent", "count")
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._sent: list[Message] = []
+        # From where to where the history is encoded, and the text. A tuple, replaced as a whole: flows side by side may send at once.
+        self._encoded: tuple[int, int, tuple[bytes | memoryview, ...]] = (0, 0, ())
+        self.count = 0
+        self._fits = re.compile(profile.id_pattern).fullmatch if profile.id_pattern is not None else None
+        # What the provider takes in the usual form: text of an assistant, any order of roles, messages that only call.
+        self._any_text, self._any_order = not profile.fill, not profile.answer_after_tools
+        self._any_call = self._any_text and not _changes_calls(profile)
+
+    def add(self, messages: Iterable[Message], own: bool = True, places: Sequence[int] | None = None) -> None:
+        """Prepare more messages.
+
+        Args:
+            messages: messages of a valid history, in order.
+            own: whether they may carry fields that are private to this provider; False for the messages of another one.
+            places: of the messages that may not be plain (see `sound`); all if not given.
+        """
+        new = list(messages)
+        self.count += len(new)
+        if not self._any_order:
+            new = self._with_answers(new)
+        if places is None or not (self._any_order and self._any_text):
+            places = range(len(new))
+        fits, any_text, any_call = self._fits, self._any_text, own and self._any_call
+        for at in places:
+            message = new[at]
+            role, content, size = message["role"], message.get("content"), len(message)
+            # The forms that nearly all messages have, those of a run and those of the API; everything else takes the long way.
+            if content and type(content) is str:
+                if role == "assistant":
+                    if any_text and size == 4 and "sender" in message and message.get("tool_calls", "") is None:
+                        new[at] = {"role": role, "content": content}
+                        continue
+                    if any_text and size == 2:
+                        continue
+                elif role == "tool":
+                    if fits is None or fits(message["tool_call_id"]):
+                        if size == 4 and "tool_name" in message:
+                            new[at] = {"role": role, "tool_call_id": message["tool_call_id"], "content": content}
+                            continue
+                        if size == 3:
+                            continue
+                elif role == "user" and size == 2:
+                    continue
+            elif any_call and content is None and role == "assistant" and "content" in message:
+                calls = message.get("tool_calls")
+                if calls and (fits is None or all(fits(call["id"]) for call in calls)):
+                    if size == 4 and "sender" in message:
+                        new[at] = {"role": role, "content": None, "tool_calls": calls}
+                        continue
+                    if size == 3:
+                        continue
+            new[at] = self._sendable(message, own, at == 0 and not self._sent)
+        self._sent += new
+
+    def _with_answers(self, messages: list[Message]) -> list[Message]:
+        """The messages with a placeholder wherever the results of tools are not followed by an answer of the assistant."""
+        result: list[Message] = []
+        before = self._sent[-1]["role"] if self._sent else None
+        for message in messages:
+            role = message["role"]
+            if before == "tool" and role != "tool" and role != "assistant":
+                result.append({"role": "assistant", "content": _NO_TEXT})
+            result.append(message)
+            before = role
+        return result
+
+    def with_system(self, text: str | None) -> list[Message]:
+        """The messages of a request, in a new list: the instructions first, or joined to a message that must be first or folded into the
+        first user message, by profile.
+
+        Args:
+            text: the agent's instructions; None or "" sends none.
+        """
+        sent, role = self._sent, self._profile.instruction_role
+        if not text:
+            return self._request([], 0)
+        at = None
+        if role == "user":
+            at = next((at for at, message in enumerate(sent) if message["role"] == "user"), None)
+        elif self._profile.system_first and sent and sent[0]["role"] == role:
+            at = 0
+        if at is None:
+            return self._request([{"role": role, "content": text}], 0)
+        first = sent[at]
+        content = (
+            f"{text}\n\n{first['content']}" if isinstance(first["content"], str) else [{"type": "text", "text": text}, *first["content"]]
+        )
+        return self._request([*sent[:at], {**first, "content": content}], at + 1)
+
+    def _request(self, head: list[Message], start: int) -> list[Message]:
+        """The messages of a request: a head of its own, then the history from `start` on."""
+        sent, request = self._sent, Encoded(head)
+        request += sent[start:] if start else sent
+        end = len(sent)
+        if end > _SHORT:
+            request.known = partial(self._pieces, len(head), start, end)
+        return request
+
+    def _pieces(self, head: int, start: int, end: int, messages: list[Message]) -> Pieces | None:
+        """The JSON text of the messages of a request, if the history is still in it behind its head."""
+        sent = self._sent if start == 0 and end == len(self._sent) else self._sent[start:end]
+        if messages[head:] != sent:
+            return None
+        begin, done, pieces = self._encoded
+        if begin != start:
+            done, pieces = start, ()
+        if done < end:
+            new = memoryview(to_json(sent if done == start else sent[done - start :]))[1:-1]
+            pieces = (*pieces, b",", new) if pieces else (new,)
+            self._encoded = (start, end, pieces)
+        elif done > end:  # of an earlier turn
+            return None
+        own = to_json(messages[:head])[:-1]
+        return (own, b"," if head and pieces else b"", *pieces, b"]")
+
+    def _sendable(self, message: Message, own: bool, is_first: bool) -> Message:
+        profile = self._profile
+        strict = profile.strip or not own
+        if strict:
+            kept = _STANDARD | profile.keep if own else _STANDARD
+            sent = {key: value for key, value in message.items() if value is not None and key in kept}
+        else:
+            sent = {key: value for key, value in message.items() if value is not None and key not in _NOT_SENT}
+        role = sent["role"]
+        if not profile.name_field and role != "function":
+            sent.pop("name", None)
+        if role in ("system", "developer"):
+            sent["role"] = "user" if profile.system_first and not is_first else profile.instruction_role
+        elif role == "assistant":
+            for field in profile.fill:
+                sent.setdefault(field, "")
+        calls = sent.get("tool_calls")
+        if calls:
+            sent["tool_calls"] = _sendable_calls(calls, profile, own)
+        elif calls is not None:
+            del sent["tool_calls"]
+        if profile.id_pattern is not None and "tool_call_id" in sent:
+            sent["tool_call_id"] = _wire_id(sent["tool_call_id"], profile.id_pattern)
+        _settle_content(sent, message, profile)
+        return sent
+
+
+def wire(messages: Iterable[Message], instructions: str | None, profile: Profile) -> list[Message]:
+    """The messages of one request.
+
+    Args:
+        messages: a valid history.
+        instructions: the agent's instructions, or None.
+        profile: what the provider wants.
+    """
+    history = WireHistory(profile)
+    history.add(messages)
+    return history.with_system(instructions)
+
+
+def _settle_content(sent: Message, message: Message, profile: Profile) -> None:
+    """Empty content in the form the provider wants; None means null, which only a message that says something else may have."""
+    content: Any = sent.get("content")
+    if profile.refuse_empty_text and isinstance(content, list):
+        parts = cast("list[dict[str, Any]]", content)
+        content = sent["content"] = [part for part in parts if part.get("type") != "text" or part.get("text")]
+    if content:
+        return
+    plain = not profile.refuse_empty_text and profile.empty_content == "null"
+    if "tool_calls" in sent or "function_call" in sent:
+        if profile.empty_content == "absent":
+            sent.pop("content", None)
+        else:
+            sent["content"] = "" if profile.empty_content == "empty" else None
+    elif "refusal" in sent and plain:
+        sent["content"] = None
+    else:
+        sent.pop("refusal", None)
+        sent["content"] = message.get("refusal") or (_NO_TEXT if profile.refuse_empty_text else content or "")
+
+
+def _changes_calls(profile: Profile) -> bool:
+    """Whether a message that only calls may need another form than the usual one, for more than its ids."""
+    return (
+        profile.strip
+        or profile.object_arguments
+        or profile.empty_content != "null"
+        or profile.tool_name is not None
+        or profile.call_signature is not None
+    )
+
+
+def _sendable_calls(calls: list[Message], profile: Profile, own: bool) -> list[Message]:
+    sent = [_sendable_call(call, profile, own) for call in calls]
+    if profile.call_signature is not None and not _is_signed(sent[0]):
+        sent[0] = {**sent[0], "extra_content": {"google": {"thought_signature": profile.call_signature}}}
+    return sent
+
+
+def _is_signed(call: Message) -> bool:
+    extra: Any = call.get("extra_content")
+    inner: Any = extra.get("google") if is_dict(extra) else None
+    return is_dict(inner) and bool(inner.get("thought_signature"))
+
+
+def _sendable_call(call: Message, profile: Profile, own: bool) -> Message:
+    function: Any = call.get("function")
+    if function is not None:
+        name, arguments = function["name"], function["arguments"]
+        if profile.tool_name is not None and not re.fullmatch(profile.tool_name, name):
+            name = _made_name(name, profile.tool_name)
+        if profile.object_arguments and not _is_object(arguments):
+            arguments = json_text({_NOT_AN_OBJECT: arguments}) if arguments.strip() else "{}"
+        if profile.strip or not own:
+            kept = {key: value for key, value in call.items() if own and key in profile.keep}
+            call = {"id": call["id"], "type": call["type"], "function": {"name": name, "arguments": arguments}, **kept}
+        elif name is not function["name"] or arguments is not function["arguments"]:
+            call = {**call, "function": {**function, "name": name, "arguments": arguments}}
+    if profile.id_pattern is not None:
+        return {**call, "id": _wire_id(call["id"], profile.id_pattern)}
+    return call
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return is_dict(from_json(text, allow_inf_nan=False))
+    except (TypeError, ValueError):  # no JSON; half a character
+        return False
+
+
+def _made_name(name: str, pattern: str) -> str:
+    """A name that the provider takes: with "tool_" in front, or, where that does not fit either, made from it."""
+    readable = f"tool_{name}"[:64]
+    return readable if re.fullmatch(pattern, readable) else f"tool_{_made_id(name)}"
+
+
+def _wire_id(id: str, pattern: str) -> str:
+    """The id itself if the provider takes it, else one made from it."""
+    return id if re.fullmatch(pattern, id) else _made_id(id)
+
+
+def _made_id(id: str) -> str:
+    """Nine characters made from an id, the same for the call and its answer."""
+    from hashlib import sha256
+
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
