@@ -19,6 +19,7 @@ MODULES = (
     "swarm.errors",
     "swarm.events",
     "swarm.policies",
+    "swarm.policies.checks",
     "swarm.prices",
     "swarm.projections",
     "swarm.testing",

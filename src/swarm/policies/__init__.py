@@ -8,23 +8,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .checking import Block as Block
     from .context_window import ContextWindow as ContextWindow
     from .fallback import Fallback as Fallback
+    from .guardrail import Guardrail as Guardrail
+    from .permission import Permission as Permission
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
     from .router import Router as Router
+    from .rules import Allow as Allow
+    from .rules import Deny as Deny
     from .summary import Summary as Summary
 
 _MODULES = {
+    "Allow": "rules",
+    "Block": "checking",
     "ContextWindow": "context_window",
+    "Deny": "rules",
     "Fallback": "fallback",
+    "Guardrail": "guardrail",
+    "Permission": "permission",
     "RateLimit": "rate_limit",
     "Retry": "retry",
     "Router": "router",
     "Summary": "summary",
 }
 
-__all__ = ["ContextWindow", "Fallback", "RateLimit", "Retry", "Router", "Summary"]
+__all__ = ["Allow", "Block", "ContextWindow", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router", "Summary"]
 
 
 def __getattr__(name: str) -> Any:
