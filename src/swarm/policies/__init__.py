@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cache import Cache as Cache
     from .checking import Block as Block
     from .context_window import ContextWindow as ContextWindow
     from .fallback import Fallback as Fallback
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Allow": "rules",
     "Block": "checking",
+    "Cache": "cache",
     "ContextWindow": "context_window",
     "Deny": "rules",
     "Fallback": "fallback",
@@ -34,7 +36,20 @@ _MODULES = {
     "Summary": "summary",
 }
 
-__all__ = ["Allow", "Block", "ContextWindow", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router", "Summary"]
+__all__ = [
+    "Allow",
+    "Block",
+    "Cache",
+    "ContextWindow",
+    "Deny",
+    "Fallback",
+    "Guardrail",
+    "Permission",
+    "RateLimit",
+    "Retry",
+    "Router",
+    "Summary",
+]
 
 
 def __getattr__(name: str) -> Any:
