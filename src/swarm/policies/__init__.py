@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .approval import Approval as Approval
     from .cache import Cache as Cache
     from .checking import Block as Block
     from .context_window import ContextWindow as ContextWindow
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Allow": "rules",
+    "Approval": "approval",
     "Block": "checking",
     "Cache": "cache",
     "ContextWindow": "context_window",
@@ -38,6 +40,7 @@ _MODULES = {
 
 __all__ = [
     "Allow",
+    "Approval",
     "Block",
     "Cache",
     "ContextWindow",
