@@ -21,6 +21,8 @@ MODULES = (
     "swarm.events",
     "swarm.policies",
     "swarm.policies.checks",
+    "swarm.prices",
+    "swarm.projections",
     "swarm.testing",
     "swarm.testing.conformance",
 )

@@ -41,7 +41,9 @@ OUTSIDE = (
     "models/scripted",
     "models/tape",
     "policies/",
+    "projections",
     "repl/",
+    "steps",
     "testing/",
 )
 
