@@ -117,6 +117,7 @@ class Run:
         routes: where requests go, by the id() of a client, the model's name and the agent's profile.
         memory: what policies keep for this run; withheld: names of tools that a policy does not let the active agent see; hidden: names of
             context variables that only tools may get, and only those that a policy gives them to.
+        cause: what the next event comes from, see `events`.
     """
 
     __slots__ = (
@@ -129,6 +130,7 @@ class Run:
         "bounded",
         "circles",
         "calls",
+        "cause",
         "context",
         "cut_off",
         "fields",
@@ -219,6 +221,7 @@ class Run:
         self.over: str | None = None
         self.cut_off = False
         self.turn = self.replied = 0
+        self.cause = "input"
         self.origins: dict[int, Any] = outer.origins if outer else {}
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None

@@ -95,7 +95,10 @@ class WireHistory:
                     if size == 3:
                         continue
             new[at] = self._sendable(message, own, at == 0 and not self._sent)
-        self._sent += new
+        if self._sent:
+            self._sent += new
+        else:
+            self._sent = new
 
     def _with_answers(self, messages: list[Message]) -> list[Message]:
         """The messages with a placeholder wherever the results of tools are not followed by an answer of the assistant."""
