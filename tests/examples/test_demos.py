@@ -16,7 +16,7 @@ from swarm import Agent, OfflineModel
 from tests.examples.talk import ROOT, environment, script
 from tests.modes import Drive
 
-EXAMPLES = ("airline", "basic", "routines", "triage_agent", "weather_agent")
+EXAMPLES = ("airline", "bank", "basic", "routines", "triage_agent", "weather_agent")
 
 
 @pytest.fixture(scope="module")
