@@ -40,7 +40,9 @@ OUTSIDE = (
     "models/scripted",
     "models/tape",
     "policies/",
+    "projections",
     "repl/",
+    "steps",
     "testing/",
 )
 
