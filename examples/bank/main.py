@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from swarm import ChatClient, OfflineModel, Pending
@@ -15,6 +17,13 @@ from swarm.repl.repl import pretty_print_messages
 from .agents import front_desk
 from .desk import service
 from .ledger import Ledger
+
+
+def lines() -> Iterator[str]:
+    """What the person says, until an empty line or the end of input."""
+    with suppress(EOFError, KeyboardInterrupt):
+        while line := input("You: "):
+            yield line
 
 
 def ask(call: Pending) -> bool:
@@ -28,7 +37,7 @@ def main(role: str) -> None:
     model = ChatClient() if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL") else offline
     context = {"ledger": Ledger("bank.sqlite"), "user": "Ada" if role == "customer" else "Carol", "roles": role, "customer": "Ada"}
     client, agent, messages = service(model, offline, ask), front_desk, list[dict[str, Any]]()
-    for line in iter(lambda: input("You: "), ""):
+    for line in lines():
         messages.append({"role": "user", "content": line})
         response = client.run(agent, messages, context_variables=context)
         pretty_print_messages(response.messages)
