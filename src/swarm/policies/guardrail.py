@@ -77,7 +77,7 @@ class Guardrail:
         self.message, self.on_block, self.window, self.check = message, on_block, window, check
         called = check if hasattr(check, "__code__") else type(check).__call__
         waits = iscoroutinefunction(called) or isgeneratorfunction(called)
-        self.beside = waits if beside is None else beside
+        self.beside = (waits if beside is None else beside) and not getattr(check, "everywhere", False)
         self.asking = Asking(check, self.name)
 
     def model(self, call: CallModel) -> Flow:
