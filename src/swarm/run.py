@@ -325,9 +325,18 @@ class Run:
             return self.options.default_model
         return self.fields["model"]
 
+    def provider_of(self, model: Any) -> Any:
+        """What tells the provider behind a model from another."""
+        return self.known.get(id(model)) or base_url_of(model) or id(model)
+
+    def credit(self, model: Any) -> None:
+        """Note that the answer at hand came from a model, so that what is private to its provider goes back there."""
+        self.asked = self.provider_of(model)
+        self.providers.add(self.asked)
+
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        asked = self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
+        asked = self.asked = self.provider_of(effect.client)
         self.providers.add(asked)
         tokens = _counted(reply.usage)
         estimated = tokens is None and (reply.cut or (self.bounded and needs_tokens(self.scopes)))
@@ -446,18 +455,6 @@ class RunInfo:
     def state(self, policy: Any) -> dict[str, Any]:
         """A dict in which a policy keeps what belongs to this run."""
         return self._run.memory.setdefault(id(policy), {})
-
-    def rerouted(self, call: CallModel, client: Any, model: str) -> CallModel:
-        """A call for another client or model than it was made for, its request as that one wants it, without what only the first may see.
-
-        Args:
-            call: as a policy's `model` hook got it.
-            client: who is to be asked, or None for the same client.
-            model: the name of the model.
-        """
-        from .rerouting import rerouted
-
-        return rerouted(self._run, call, client, model)
 
     def flow(self, effect: Any) -> Flow:
         """An effect of a policy's own making, passed through all the policies of its kind."""

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cache import Cache as Cache
     from .checking import Block as Block
     from .fallback import Fallback as Fallback
     from .guardrail import Guardrail as Guardrail
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Allow": "rules",
     "Block": "checking",
+    "Cache": "cache",
     "Deny": "rules",
     "Fallback": "fallback",
     "Guardrail": "guardrail",
@@ -30,7 +32,7 @@ _MODULES = {
     "Router": "router",
 }
 
-__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
+__all__ = ["Allow", "Block", "Cache", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
 
 
 def __getattr__(name: str) -> Any:
