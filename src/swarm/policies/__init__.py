@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .approval import Approval as Approval
     from .cache import Cache as Cache
     from .checking import Block as Block
+    from .context_window import ContextWindow as ContextWindow
     from .fallback import Fallback as Fallback
     from .guardrail import Guardrail as Guardrail
     from .permission import Permission as Permission
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
     from .router import Router as Router
     from .rules import Allow as Allow
     from .rules import Deny as Deny
+    from .summary import Summary as Summary
 
 _MODULES = {
     "Allow": "rules",
+    "Approval": "approval",
     "Block": "checking",
     "Cache": "cache",
+    "ContextWindow": "context_window",
     "Deny": "rules",
     "Fallback": "fallback",
     "Guardrail": "guardrail",
@@ -30,9 +35,24 @@ _MODULES = {
     "RateLimit": "rate_limit",
     "Retry": "retry",
     "Router": "router",
+    "Summary": "summary",
 }
 
-__all__ = ["Allow", "Block", "Cache", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router"]
+__all__ = [
+    "Allow",
+    "Approval",
+    "Block",
+    "Cache",
+    "ContextWindow",
+    "Deny",
+    "Fallback",
+    "Guardrail",
+    "Permission",
+    "RateLimit",
+    "Retry",
+    "Router",
+    "Summary",
+]
 
 
 def __getattr__(name: str) -> Any:
