@@ -11,11 +11,12 @@ from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
-from .effects import CallModel, Emit, Flow, Reply, through
+from .effects import CallModel, Emit, Flow, Reply
 from .history import Start
 from .limits import Circles, Hit, Limits, Scope, Scopes, needs_cost, needs_tokens, remaining, smaller
 from .models.client import model_for
 from .models.profiles import Profile, choose
+from .nesting import through
 from .options import Options
 from .prices import require
 from .records import ModelCall
