@@ -363,13 +363,9 @@ class Run:
             estimated,
             self.options.prices,
         )
-        cost = 0.0
-        if self.bounded or self.options.watched or self.options.hooks:
-            call = reply.call = ModelCall(*taken)
-            self.usage.note(call)
-            cost = (call.cost or 0.0) if self.bounded and needs_cost(self.scopes) else 0.0
-        else:
-            self.usage.note(taken)
+        reply.call = ModelCall(*taken) if self.bounded or self.options.watched or self.options.hooks else None
+        self.usage.note(reply.call or taken)
+        cost = (reply.call.cost or 0.0) if reply.call is not None and self.bounded and needs_cost(self.scopes) else 0.0
         for scope in self.scopes:
             scope.model_calls += 1
             scope.cost += cost
