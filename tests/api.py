@@ -16,6 +16,7 @@ from typing import Any
 
 MODULES = (
     "swarm",
+    "swarm.causes",
     "swarm.errors",
     "swarm.events",
     "swarm.policies",

@@ -54,8 +54,9 @@ class Base:
             far as `.response` (as `.swarm_response` if the exception has a `.response` of its own).
         on_event: a function, or several, called with every event of every run, sync or async; what they raise is logged and goes no
             further.
-        redact: called with an exception before its text goes to the model, and with each text before `debug` prints it or the log takes
-            it (at debug level; nothing of a run is logged at others); returns a text.
+        redact: called with an exception before its text goes to the model, and with each text before `debug` prints it, the log takes it
+            (at debug level; nothing of a run is logged at others), or an observer gets it; returns a text. Observers then get neither
+            the pieces of a reply (`Delta`) nor the context variables.
         prices: what models cost that are private, local or behind a gateway, by the name that a request or an answer gives them; they go
             before the tables of the extra `prices`.
 
@@ -112,6 +113,18 @@ class Base:
             model_for(client)  # says what is wrong with it, before the first run
         self._client = client
         self._is_default = client is None
+
+    def _for_observers(self, event: Event) -> Event | None:
+        """The event as observers get it, or None if they do not."""
+        if self._redact is None:
+            return event
+        from .redaction import for_observers
+
+        try:
+            return for_observers(event, self._redact)
+        except Exception as error:  # not its text, which may hold what was to be hidden
+            logger.error("redact failed with %s, so no observer is told of %s", type(error).__name__, type(event).__name__)
+            return None
 
     def _reader(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """The function through which a stream reads events: prints the trace, then gives the item."""

@@ -193,9 +193,11 @@ class Swarm(Base, LowLevel):
             return read
 
         def observe(event: Event) -> Any:
+            if (seen := self._for_observers(event)) is None:
+                return read(event)
             for observer in self._observers:
                 try:
-                    told = observer(event)
+                    told = observer(seen)
                     if hasattr(told, "__await__"):
                         settled(told)
                 except Exception:
@@ -337,9 +339,11 @@ class AsyncSwarm(Base):
         return driver.result
 
     async def _observe(self, event: Event) -> None:
+        if (seen := self._for_observers(event)) is None:
+            return
         for observer in self._observers:
             try:
-                told = observer(event)
+                told = observer(seen)
                 if hasattr(told, "__await__"):
                     await told
             except Exception:
