@@ -60,7 +60,7 @@ def test_each_event_says_what_it_came_from(drive: Drive) -> None:
 
 
 def test_why_it_stopped_is_read_from_the_record(drive: Drive) -> None:
-    """L01: from the events, or from their JSON."""
+    """U02: from the events, or from their JSON."""
     turns = [call("look"), call("transfer_to_sales"), "It is on its way."]
     events = drive.events(shop(), "go", turns)
     told = [
