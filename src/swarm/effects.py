@@ -200,6 +200,9 @@ class Decide:
     """Say whether a call may run, before any call of its reply does. Answered with True: it needs no approval; an Approve or a Refuse: it
     was decided; or None: it waits for a decision, and so does the run.
 
+    If every policy with an `approval` hook has a true attribute `only_marked`, calls that need no approval and that the caller did not
+    decide about are not passed through them.
+
     Attributes:
         tool: the tool.
         id: the id of the call.
