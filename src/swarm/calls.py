@@ -104,8 +104,11 @@ def plan(run: Run, message: Message) -> list[Planned]:
 
 
 def _unknown(name: str, run: Run) -> str:
+    from difflib import get_close_matches
+
     names = ", ".join(run.offered) or "none: answer with text instead"
-    return f"Tool {name} not found. Available tools: {names}."
+    near = " or ".join(get_close_matches(name, run.offered, n=3, cutoff=0.6))
+    return f"Tool {name} not found. {f'Did you mean {near}? ' if near else ''}Available tools: {names}."
 
 
 def perform(run: Run, effect: CallTool | Planned) -> Flow:

@@ -90,6 +90,13 @@ def sentence_model() -> Embed:
     return Cached(MiniLM()).embed
 
 
+def best_embed() -> Embed:
+    """The sentence model where the extra is installed, else the overlap of words, which needs nothing and knows no meaning."""
+    from .models.offline.embedder import WordOverlap, installed
+
+    return sentence_model() if installed() else WordOverlap().embed
+
+
 def last_words_of_user(messages: Sequence[Any]) -> str:
     """The text of the last message of the user, "" if there is none. What the run itself put there in the user's name does not count."""
     for message in reversed(messages):

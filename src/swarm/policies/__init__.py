@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
     from .router import Router as Router
+    from .small_model import SmallModel as SmallModel
 
 _MODULES = {
     "Fallback": "fallback",
     "RateLimit": "rate_limit",
     "Retry": "retry",
     "Router": "router",
+    "SmallModel": "small_model",
 }
 
-__all__ = ["Fallback", "RateLimit", "Retry", "Router"]
+__all__ = ["Fallback", "RateLimit", "Retry", "Router", "SmallModel"]
 
 
 def __getattr__(name: str) -> Any:
