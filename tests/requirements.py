@@ -401,7 +401,7 @@ DECISIONS = {
         "D8": "Response.calls and Usage say what was done and used",
         "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",
         "D10": "An effect made by a policy passes all policies but those it has passed",
-        "D11": "A reply that nobody streamed is told as one delta",
+        "D11": "A stream's text passes the gates before it is shown; a reply that nobody streamed is told as one delta",
         "D12": "Text that was shown is never repeated, and a turn starts once",
         "D13": "Closing a stream keeps a partial text, leaves valid history and the response",
         "D14": "Only tools go to threads, which hold up no exit",

@@ -6,6 +6,7 @@ from typing import Any
 
 from .calls import Outcome, Planned, attempt, record
 from .effects import Flow, Message, Now, Together
+from .errors import GuardrailTripped
 from .events import HandedOff, MessageAdded
 from .history import NOT_EXECUTED, call_name, open_calls
 from .limits import WARN_AFTER, Hit, is_timed, late, passed, reason_of, repeated
@@ -122,7 +123,8 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
     """Answer an executed batch and see who speaks next. Returns a reason to stop, or None.
 
     Raises:
-        Exception: the first failure of the batch, if `Swarm(tool_errors="raise")`; the whole batch is in the history by then.
+        Exception: the first failure of the batch, if `Swarm(tool_errors="raise")`, or of a guardrail that is to raise; the whole batch is
+            in the history by then.
     """
     run.approvals = None
     outcomes = answer(run, planned)
@@ -130,10 +132,12 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         _raise_first(outcomes)
     handed, source, switched = None, run.agent, False
     for position, outcome in enumerate(outcomes):
+        if outcome.error is not None and isinstance(outcome.error, GuardrailTripped):
+            _raise_first([outcome])
         if outcome.agent is not None:
             handed = position
         if outcome.stop:
-            run.output, run.over = outcome.value, "stopped"
+            run.output, run.over = outcome.value, outcome.stop if isinstance(outcome.stop, str) else "stopped"
     if handed is not None and outcomes[handed].agent is not source:
         take_over(run, planned, outcomes, handed)
         switched = True

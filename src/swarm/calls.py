@@ -30,7 +30,7 @@ class Outcome:
         agent: the agent it hands over to, or None.
         handoff: the Handoff through which, or None.
         variables: context variables to merge.
-        stop, value: whether the run ends here, and with what value.
+        stop, value: whether the run ends here, or the reason for which it does; and with what value.
         parts: content parts for the model to see, or None.
         seconds: how long it ran.
         merged: whether `variables` have been merged.
@@ -47,7 +47,8 @@ class Outcome:
         self.handoff: Handoff | None = None
         self.variables: dict[str, Any] | None = None
         self.parts = parts
-        self.stop = self.merged = self.given = False
+        self.stop: bool | str = False
+        self.merged = self.given = False
         self.value: Any = None
         self.seconds = 0.0
 
@@ -65,7 +66,7 @@ class Planned:
     """
 
     __slots__ = ("arguments", "changed", "id", "name", "outcome", "raw", "seconds", "tool")
-    context = tries = None  # as on a CallTool, which `perform` takes too
+    context = tries = variables = None  # as on a CallTool, which `perform` takes too
 
     def __init__(self, id: str, name: str, raw: Any) -> None:
         self.changed = False
@@ -104,10 +105,11 @@ def plan(run: Run, message: Message) -> list[Planned]:
 
 
 def _unknown(name: str, run: Run) -> str:
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # few runs need it
 
-    names = ", ".join(run.offered) or "none: answer with text instead"
-    near = " or ".join(get_close_matches(name, run.offered, n=3, cutoff=0.6))
+    offered = [name for name in run.offered if name not in run.withheld]
+    names = ", ".join(offered) or "none: answer with text instead"
+    near = " or ".join(get_close_matches(name, offered, n=3, cutoff=0.6))
     return f"Tool {name} not found. {f'Did you mean {near}? ' if near else ''}Available tools: {names}."
 
 
@@ -121,7 +123,7 @@ def perform(run: Run, effect: CallTool | Planned) -> Flow:
     while True:
         arguments = own(effect.arguments)
         if tool.context_parameter:
-            arguments = {**arguments, "context_variables": run.context}
+            arguments = {**arguments, "context_variables": run.context if effect.variables is None else effect.variables}
         if tool.run_parameter:
             arguments = {**arguments, tool.run_parameter: RunInfo(run, effect.id)}
         call = Call(tool.fn, (), arguments, not (tool.inline or tool.is_async), tool.timeout, effect.context)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from inspect import isgeneratorfunction
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from .types import Agent, Refuse, Response
 
@@ -36,9 +36,10 @@ class Reply:
         id: the provider's id of the answer, or None.
         told: whether its text has been handed on as deltas already.
         call: what the call took that it answers, once it was counted; None for a reply that no model gave, from a cache for example.
+        cut: whether a gate ended it, so that the provider could not say what it took.
     """
 
-    __slots__ = ("call", "finish_reason", "id", "message", "model", "told", "usage")
+    __slots__ = ("call", "cut", "finish_reason", "id", "message", "model", "told", "usage")
 
     def __init__(
         self,
@@ -56,9 +57,31 @@ class Reply:
         self.id = id
         self.told = told
         self.call: ModelCall | None = None
+        self.cut = False
 
     def __repr__(self) -> str:
         return f"Reply({self.message!r}, finish_reason={self.finish_reason!r})"
+
+
+class Cut:
+    """What a gate, or a flow of its, says to end a reply: nothing more of it is read or shown. `text` is shown in the place of the rest."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class Gate(Protocol):
+    """Looks at the text of a streamed reply before it is shown. It may keep text back, change it, or end the reply."""
+
+    def feed(self, text: str) -> list[str | Cut | Flow]:
+        """Take a piece of text. Returns what may be shown now, and flows that settle what follows: each comes to a text or a Cut."""
+        ...
+
+    def end(self) -> list[str | Cut | Flow]:
+        """The same at the end of the text, for what was kept back."""
+        ...
 
 
 class CallModel:
@@ -73,12 +96,14 @@ class CallModel:
         timeout: seconds this call may take, or None for the client's own limit.
         path: ids of the calls that this call is nested in, outermost first.
         context: a contextvars.Context to run the call in, or None.
+        gates: make the gates that a stream's text passes before it is shown, in this order; each is called once for each stream, so that
+            a second try begins anew. A policy that wants one puts it in front: `call.replace(gates=(make, *call.gates))`.
         seconds: how long the answer took; set by the driver.
         time_to_first_delta: seconds until the first delta of a stream; set by the driver, None without one.
     """
 
     kind = "model"
-    __slots__ = ("agent", "client", "context", "path", "request", "run", "seconds", "stream", "time_to_first_delta", "timeout")
+    __slots__ = ("agent", "client", "context", "gates", "path", "request", "run", "seconds", "stream", "time_to_first_delta", "timeout")
 
     def __init__(
         self,
@@ -99,6 +124,7 @@ class CallModel:
         self.timeout = timeout
         self.path = path
         self.context = context
+        self.gates: tuple[Callable[[], Gate], ...] = ()
         self.seconds = 0.0
         self.time_to_first_delta: float | None = None
 
@@ -119,10 +145,11 @@ class CallTool:
         context: a contextvars.Context to run the tool in, or None.
         spent: called with the seconds of each try.
         tries: how often it may run at most, or None for as often as its tool allows.
+        variables: what the tool gets as `context_variables`, or None for those of the run, live.
     """
 
     kind = "tool"
-    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool", "tries")
+    __slots__ = ("agent", "arguments", "context", "id", "run", "spent", "tool", "tries", "variables")
 
     def __init__(
         self,
@@ -143,6 +170,7 @@ class CallTool:
         self.context = context
         self.spent = spent
         self.tries = tries
+        self.variables: dict[str, Any] | None = None
 
     def replace(self, **changes: Any) -> CallTool:
         """A copy with some attributes changed."""
@@ -225,16 +253,20 @@ class Together:
     """Run flows side by side. Answered with their results in the order given.
 
     Attributes:
-        flows: the flows; each handles its own errors.
+        flows: the flows; each handles its own errors. Of a policy also effects: they go where its hook's own would, and come to their
+            answer or to the Exception they failed with.
         limit: how many may run at once, or None.
+        decides: if given, the first flow decides about the others. Until it has ended, what they tell is kept back; if `decides(its
+            result)` is false, they are left, and come to None if they had not ended.
     """
 
     kind = None
-    __slots__ = ("flows", "limit")
+    __slots__ = ("decides", "flows", "limit")
 
-    def __init__(self, flows: Sequence[Flow], limit: int | None = None) -> None:
+    def __init__(self, flows: Sequence[Any], limit: int | None = None, decides: Callable[[Any], bool] | None = None) -> None:
         self.flows = flows
         self.limit = limit
+        self.decides = decides
 
 
 class Sleep:
@@ -325,6 +357,10 @@ class _Layer:
         self.policy, self.index, self.passed = None, start, passed
         self.flow = innermost(effect)
 
+    def under(self, asked: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> _Layer:
+        """The layer that takes an effect which this one asks for."""
+        return _Layer(asked, self.index + 1 if asked.kind == self.kind else 0, self.passed, hooks, innermost)
+
     def misfit(self, value: Any) -> TypeError | None:
         """What to say of a hook that returns what its kind of effect cannot come to, usually because it forgot to return."""
         if self.policy is None or self.kind not in _RETURNS:
@@ -353,7 +389,11 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
     Raises:
         TypeError: a hook returned what no effect of its kind comes to, or yielded what is no effect; the latter is raised at its `yield`.
     """
-    layers = [_Layer(effect, 0, (), hooks, innermost)]
+    return (yield from _composed(_Layer(effect, 0, (), hooks, innermost), hooks, innermost))
+
+
+def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
+    layers = [first]
     answer: Any = None
     failure: BaseException | None = None
     try:
@@ -370,13 +410,15 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
                 if layer.policy is not None and not isinstance(asked, EFFECTS):
                     failure = TypeError(f"{type(layer.policy).__name__}.{layer.kind} yielded {asked!r}, which is no effect (swarm.effects)")
                 elif layer.policy is None or asked.kind is None:
+                    if type(asked) is Together and layer.policy is not None:
+                        flows = [_alone(entry, layer, hooks, innermost) if isinstance(entry, EFFECTS) else entry for entry in asked.flows]
+                        asked = Together(flows, asked.limit, asked.decides)
                     try:
                         answer = yield asked
                     except BaseException as error:
                         failure = error
                 else:
-                    start = layer.index + 1 if asked.kind == layer.kind else 0
-                    layers.append(_Layer(asked, start, layer.passed, hooks, innermost))
+                    layers.append(layer.under(asked, hooks, innermost))
                 continue
             layers.pop()
             if not layers:
@@ -385,3 +427,13 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
                 return answer
     finally:
         failure = None  # a frame that kept its exception would be a reference cycle
+
+
+def _alone(effect: Any, layer: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
+    """An effect of a hook as a flow that others may run beside."""
+    try:
+        if effect.kind is None:
+            return (yield effect)
+        return (yield from _composed(layer.under(effect, hooks, innermost), hooks, innermost))
+    except Exception as error:
+        return error

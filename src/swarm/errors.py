@@ -11,6 +11,7 @@
     │   └── ToolTimeout (TimeoutError)
     ├── OutputError                     a final text that does not fit Agent(output_type=...)
     ├── LimitExceeded                   Limits(on_limit="raise"); .limit
+    ├── GuardrailTripped                Guardrail(on_block="raise"); .guardrail
     ├── RunTimeout (TimeoutError)       run(timeout=...); never transient
     └── ModelError                      .status .body .code .request_id .cause
         ├── RequestError                the provider refused the request: 400, 404, 413, 422, ...
@@ -48,6 +49,7 @@ __all__ = [
     "ConfigError",
     "ConnectionFailed",
     "ContextLengthExceeded",
+    "GuardrailTripped",
     "HistoryError",
     "InvalidReply",
     "LimitExceeded",
@@ -140,6 +142,23 @@ class LimitExceeded(SwarmError):
     def __init__(self, text: str, limit: str = "") -> None:
         super().__init__(text)
         self.limit = limit
+
+
+class GuardrailTripped(SwarmError):
+    """A guardrail blocked something and `Guardrail(on_block="raise")` asked for an error.
+
+    Args:
+        text: which guardrail, and what it says.
+        guardrail: its name, as in `Response.stop_reason` after "guardrail:".
+
+    `partial` is what was shown of a reply before it was blocked, as an assistant message, or None.
+    """
+
+    partial: dict[str, Any] | None = None
+
+    def __init__(self, text: str, guardrail: str = "") -> None:
+        super().__init__(text)
+        self.guardrail = guardrail
 
 
 class RunTimeout(SwarmError, TimeoutError):

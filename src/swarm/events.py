@@ -49,7 +49,8 @@ class Event:
         return {"event": type(self).__name__} | {name: _plain(getattr(self, name)) for name in _fields(type(self))}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in _fields(type(self)))})"
+        said = {name: value for name in _fields(type(self)) if (value := getattr(self, name)) is not None}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
 class TurnStarted(Event):
@@ -167,15 +168,18 @@ class LimitHit(Event):
 
 
 class PolicyActed(Event):
-    """A policy changed what would have happened: `policy` is its class name, `what` it did, and why."""
+    """A policy changed what would have happened, or decided about it: `policy` is its class name, `what` it did, and why; `detail` says
+    more for programs, or is None.
+    """
 
-    __slots__ = ("policy", "what", "reason")
+    __slots__ = ("policy", "what", "reason", "detail")
 
-    def __init__(self, agent: str, policy: str, what: str, reason: str = "") -> None:
+    def __init__(self, agent: str, policy: str, what: str, reason: str = "", detail: dict[str, Any] | None = None) -> None:
         self.agent = agent
         self.policy = policy
         self.what = what
         self.reason = reason
+        self.detail = detail
 
 
 class Nested(Event):

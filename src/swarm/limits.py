@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from .errors import GuardrailTripped, LimitExceeded
+
 if TYPE_CHECKING:
     from .run import Run
 
@@ -255,9 +257,16 @@ def reason_of(limit: str) -> str:
     return limit if limit in ("max_turns", "loop") else f"limit:{limit}"
 
 
+def reason_for(error: Exception) -> str:
+    """The stop reason of a run that an error ended."""
+    if isinstance(error, LimitExceeded):
+        return reason_of(error.limit)
+    return f"guardrail:{error.guardrail}" if isinstance(error, GuardrailTripped) else "error"
+
+
 def last_words(message: dict[str, Any], finish: str | None) -> str:
     """The reason to stop after a message that calls nothing."""
-    cut = finish if finish in ("length", "content_filter") else None
+    cut = finish if finish is not None and finish.startswith(("length", "content_filter", "guardrail:")) else None
     return "refusal" if message.get("refusal") else cut or "complete"
 
 

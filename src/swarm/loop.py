@@ -33,7 +33,7 @@ def conversation(run: Run) -> Flow:
         response = run.response("cancelled")
     except Exception as error:
         batches.settle(run, error=error)
-        attach(error, run.response(limits.reason_of(error.limit) if isinstance(error, LimitExceeded) else "error"))
+        attach(error, run.response(limits.reason_for(error)))
         raise
     except BaseException as error:
         if not isinstance(error, GeneratorExit):  # Ctrl-C, an exit, a cancellation of somebody else's

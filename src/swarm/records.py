@@ -287,7 +287,7 @@ class Response(_Plain):
         context_variables: as they are now.
         usage: tokens, cost, calls and seconds of its models.
         stop_reason: why the run ended: "complete", "max_turns", "limit:<name>", "loop", "tool_calls", "approval", "stopped",
-            "length", "refusal", "content_filter", "cancelled", or "error" on an exception's `.response`.
+            "length", "refusal", "content_filter", "guardrail:<name>", "cancelled", or "error" on an exception's `.response`.
         calls: every tool call and what became of it.
         pending: calls that wait for a decision, when `stop_reason` is "approval".
         output: the final text as the `output_type` of its agent says, or the value of `Result(stop=True)`, else None.

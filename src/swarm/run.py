@@ -24,22 +24,34 @@ from .types import Agent, Handoff, Pending, Response, ToolCall, Usage
 from .wire import WireHistory
 
 logger = logging.getLogger("swarm")
+_NONE: frozenset[str] = frozenset()
 _making_wake = Lock()
 
 
 class Signal:
     """How the holder of a stream asks a run to end: at the next step, or after the turn. Safe from any thread."""
 
-    __slots__ = ("_wake", "after_turn", "cancelled")
+    __slots__ = ("_inner", "_wake", "after_turn", "cancelled")
 
     def __init__(self) -> None:
         self.cancelled = False
         self.after_turn = False
         self._wake: Event | None = None
+        self._inner: list[Signal] = []
+
+    def inner(self) -> Signal:
+        """A signal for a part of the run, which can be ended by itself and ends with the whole."""
+        part = Signal()
+        self._inner.append(part)
+        if self.cancelled:
+            part.cancel()
+        return part
 
     def cancel(self) -> None:
         """End the run at its next step, and wake whatever sleeps in it."""
         self.cancelled = True
+        for part in self._inner:
+            part.cancel()
         if self._wake is not None:
             self._wake.set()
 
@@ -101,7 +113,8 @@ class Run:
         origins: the provider that a message of this run came from, by the message's id(); providers: all of them; shared with nested runs.
         asked: the provider that answered last; known: the provider behind a model, by the model's id().
         routes: where requests go, by the id() of a client, the model's name and the agent's profile.
-        memory: what policies keep for this run.
+        memory: what policies keep for this run; withheld: names of tools that a policy does not let the active agent see; hidden: names of
+            context variables that only tools may get, and only those that a policy gives them to.
     """
 
     __slots__ = (
@@ -123,6 +136,7 @@ class Run:
         "handed_by",
         "handoff",
         "held",
+        "hidden",
         "history",
         "ids",
         "known",
@@ -150,6 +164,7 @@ class Run:
         "stopped_by",
         "turn",
         "usage",
+        "withheld",
     )
 
     def __init__(
@@ -177,6 +192,8 @@ class Run:
         self.repeats = outer.repeats if outer else options.limits.repeats
         self.circles = Circles()
         self.memory: dict[int, dict[str, Any]] = outer.memory if outer else {}
+        self.hidden: frozenset[str] = outer.hidden if outer else _NONE
+        self.withheld: frozenset[str] = _NONE
         self._id: str | None = None
         self.calls: list[ToolCall] = []
         self.begun: set[str] = set()
@@ -254,7 +271,7 @@ class Run:
         """What a callback's parameter of that name gets."""
         match name:
             case "context_variables":
-                return self.context
+                return {name: value for name, value in self.context.items() if name not in self.hidden} if self.hidden else self.context
             case "messages":
                 return list(self.history)
             case "agent":
@@ -266,7 +283,7 @@ class Run:
 
     def about_instructions(self, name: str) -> Any:
         """The same for instructions, which see missing context variables as ""."""
-        return defaultdict(str, self.context) if name == "context_variables" else self.about(name)
+        return defaultdict(str, self.about(name)) if name == "context_variables" else self.about(name)
 
     def route(self) -> Route:
         """Where the requests of the active agent go."""
@@ -313,7 +330,7 @@ class Run:
         asked = self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
         self.providers.add(asked)
         tokens = _counted(reply.usage)
-        estimated = tokens is None and self.bounded and needs_tokens(self.scopes)
+        estimated = tokens is None and (reply.cut or (self.bounded and needs_tokens(self.scopes)))
         if estimated:
             tokens = (estimate(effect.request.get("messages", ())), estimate((reply.message,)), 0, 0)
         inputs, outputs, cached, reasoning = tokens or _UNKNOWN

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.router_eval import kept
 from swarm import Agent, Handoff, Result, load_state, tool
 from swarm.errors import RateLimitError
 from swarm.events import Delta, HandedOff, Nested, PolicyActed
+from swarm.meaning import sentence_model
 from swarm.models.scripted import Turn, call
-from swarm.policies import SmallModel
+from swarm.policies import Allow, Permission, SmallModel
 from swarm.testing.conformance import PolicyConformance
 from tests.look import is_valid, tool_names, tool_texts
 from tests.modes import Drive
@@ -132,6 +135,25 @@ def test_a_call_of_it_that_waited_is_known_after_a_pause(drive: Drive, inside: b
     else:
         assert tool_texts(response) == ["paid", '{"assistant": "Sales"}']
         assert response.agent is SALES
+
+
+def test_permissions_decide_about_the_agents_behind_it(drive: Drive) -> None:
+    """H23: Permission before SmallModel: who may not be handed to is not in the list, and the call itself needs no rule."""
+    other = Agent(name="Other")
+    triage = Agent(name="Triage", handoffs=[SALES, REFUNDS, other])
+    policies = [Permission([Allow(to=["Sales", "Refunds"])]), SmallModel()]
+    turns = [call("route", {"agent": "Other"}), call("transfer_to_other"), call("route", {"agent": "Sales"}), "ok"]
+    response = drive(triage, "go", turns, swarm={"policies": policies})
+    (offer,) = drive.requests[0]["tools"]
+    assert offer["function"]["parameters"]["properties"]["agent"]["enum"] == ["Sales", "Refunds"]
+    assert [made.outcome for made in response.calls] == ["error", "refused", "ok"]
+    assert response.agent is SALES
+
+
+def test_a_wrong_name_is_answered_with_what_was_sent(drive: Drive) -> None:
+    """K11"""
+    response = drive(TRIAGE, "go", [call("rout"), "ok"], swarm={"policies": [SmallModel()]})
+    assert tool_texts(response) == ["Error: Tool rout not found. Did you mean route? Available tools: route."]
 
 
 # A handoff in words only
@@ -314,6 +336,14 @@ def test_examples_of_a_tool_count(drive: Drive) -> None:
 def test_without_a_wish_or_with_few_tools_all_are_offered(drive: Drive, messages: Any) -> None:
     drive(Agent(name="A", functions=MANY), messages, ["ok"], swarm=small(tools=4 if messages == "rain" else 1, embed=WORDS))
     assert len(tool_names(drive.requests[0])) == 4
+
+
+def test_the_measured_choice() -> None:
+    """The numbers of the guide are those of the code."""
+    functions, messages, found = kept(8, sentence_model())
+    text = (Path(__file__).parent.parent.parent / "docs" / "small-models.md").read_text(encoding="utf-8")
+    assert f"Of {functions} functions of many applications together, the right one for {messages} messages" in text
+    assert f"| 8 | {found / messages:.2f} |" in text
 
 
 # Whom it helps

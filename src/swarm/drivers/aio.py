@@ -23,7 +23,6 @@ from .common import (
     Limit,
     Patience,
     RunTime,
-    at_once,
     broken,
     close_stream,
     drop,
@@ -33,7 +32,9 @@ from .common import (
     outside,
     timed_out,
 )
+from .gating import Gating, Work
 from .reading import Reading
+from .tasks import Side
 from .threads import POOL, Job, sayable
 
 
@@ -98,7 +99,7 @@ class AsyncDriver:
                     elif type(effect) is Emit:
                         yield effect.event
                     elif type(effect) is CallModel or type(effect) is Together:
-                        inner = _Stream(self, effect, grouped) if isinstance(effect, CallModel) else _Side(self, effect)
+                        inner = self._inner(effect, grouped)
                         try:
                             while await inner.more():
                                 for event in inner.news():
@@ -198,6 +199,12 @@ class AsyncDriver:
         call = effect if limit is None else effect.replace(timeout=limit.left())
         reply = await asked(call, self._ask, self._blocking, limit)
         return await within(_with_context(reply, effect.context), limit) if hasattr(reply, "__await__") else reply
+
+    def _inner(self, effect: CallModel | Together, grouped: bool) -> _Stream | Side:
+        """What answers an effect that tells events."""
+        if isinstance(effect, Together):
+            return Side(self, effect)
+        return _Gated(self, effect, grouped) if effect.gates else _Stream(self, effect, grouped)
 
     def beside(self) -> AsyncDriver:
         """A driver for a flow beside this one, with the same signal and time limit."""
@@ -300,76 +307,55 @@ class _Stream:
             not_closed()
 
 
-class _Side:
-    """Flows side by side: one task each; their events come through a queue."""
+class _Gated(_Stream):
+    """One streamed reply whose text passes gates before it is shown."""
 
-    def __init__(self, driver: AsyncDriver, effect: Together) -> None:
-        self._driver = driver
-        self._news: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._results: dict[int, Any] = {}
-        self._slots = asyncio.Semaphore(at_once(effect))
-        self._failed = False
-        self._flows = effect.flows
-        self._tasks = [asyncio.create_task(self._drive(number, flow)) for number, flow in enumerate(effect.flows)]
-        self._open = len(self._tasks)
-        self._event: Event | None = None
-
-    async def _drive(self, number: int, flow: Flow) -> None:
-        driver = self._driver.beside()
-        try:
-            async with self._slots, aclosing(driver.drive(flow)) as events:
-                async for event in events:
-                    self._news.put_nowait(event)
-            self._results[number] = driver.result
-        except BaseException:
-            self._failed = True
-            raise
-        finally:
-            self._news.put_nowait(None)
+    def __init__(self, driver: AsyncDriver, effect: CallModel, grouped: bool) -> None:
+        super().__init__(driver, effect, grouped)
+        self._gating = Gating(effect)
+        self._ready: list[Event] = []
+        self._reply: Reply | None = None
 
     async def more(self) -> bool:
-        """Wait for an event; whether there is one."""
-        while self._open:
-            self._driver.look_for_an_end()
-            self._event = await self._news.get()
-            if self._event is not None:
-                return True
-            self._open -= 1
-            if self._failed:
-                _look_for_failure(self._tasks)
-        return False
+        """Read on, until there is something to show; whether there is."""
+        self._ready.clear()
+        while not (self._ready or self._gating.is_cut or self._reply is not None):
+            if await super().more():
+                for event in super().news():
+                    await self._let_through(self._gating.take(event))
+            else:
+                self._reply = super().result()
+                await self._let_through(self._gating.end())
+        return bool(self._ready)
 
     def news(self) -> Iterator[Event]:
-        """The event that came."""
-        assert self._event is not None
-        yield self._event
+        """The events that may be shown now."""
+        return iter(self._ready)
 
-    def result(self) -> list[Any]:
-        return [self._results[number] for number in range(len(self._tasks))]
+    async def _let_through(self, work: Work) -> None:
+        answer: Any = None
+        while True:
+            try:
+                item = work.send(answer)
+            except StopIteration:
+                return
+            answer = None
+            if isinstance(item, Event):
+                self._ready.append(item)
+                continue
+            driver = self._driver.beside()
+            async with aclosing(driver.drive(item)) as events:
+                self._ready += [event async for event in events]
+            answer = driver.result
+
+    def result(self) -> Reply:
+        return self._gating.reply(self._reply)
 
     def explain(self, error: BaseException) -> BaseException:
-        return error
-
-    async def close(self) -> None:
-        tasks = list(self._tasks)
-        self._tasks.clear()  # a task keeps its exception, which leads back here
-        if self._open or self._failed:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for flow in self._flows:
-            flow.close()
-
-
-def _look_for_failure(tasks: list[asyncio.Task[None]]) -> None:
-    """Raise what the first of the flows that failed raised, a cancellation too."""
-    task = None
-    try:
-        for task in tasks:
-            if task.done():
-                task.result()
-    finally:
-        del task  # as above
+        explained = super().explain(error)
+        if explained is not error:
+            explained.__cause__ = error
+        return self._gating.failure(explained)
 
 
 def _cut(error: BaseException) -> Cancelled:

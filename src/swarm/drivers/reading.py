@@ -22,7 +22,7 @@ class Reading:
 
     Args:
         effect: what it answers; gets the seconds that it takes, and those until the first delta.
-        grouped: whether the holder of the run takes texts that came together as Texts.
+        grouped: whether the holder of the run takes texts that came together as Texts; gates take them one by one.
         signal: how the holder asks the run to end; looked at behind each event.
         look_for_an_end: called when it says so; raises Cancelled if that is to be now.
 
@@ -37,7 +37,7 @@ class Reading:
         self._effect = effect
         self._agent = effect.agent.name
         self._path = effect.path
-        self._grouped = grouped and not effect.path
+        self._grouped = grouped and not effect.path and not effect.gates
         self._signal = signal
         self._look_for_an_end = look_for_an_end
         self._texts: Texts | None = None

@@ -5,7 +5,6 @@ One generator drives a flow and hands out events as it goes; a run that nobody w
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
@@ -17,8 +16,10 @@ from ..errors import Cancelled, ModelError, OutOfTime
 from ..events import Done, Event
 from ..models.client import faster, model_for
 from ..run import Signal
-from .common import CLOSING_SECONDS, Limit, Patience, RunTime, at_once, broken, close_stream, iterator_of, no_answer, outside, timed_out
+from .common import CLOSING_SECONDS, Limit, Patience, RunTime, broken, close_stream, iterator_of, no_answer, outside, timed_out
+from .gating import Gating, Work
 from .reading import Reading
+from .side import Side
 from .threads import POOL, Job, current_job, sayable
 
 Events = Generator[Event, None, Any]
@@ -69,7 +70,7 @@ class SyncDriver:
                     elif type(effect) is Call:
                         answer = self._call(effect)
                     elif type(effect) is CallModel:
-                        answer = (yield from self._stream(effect)) if effect.stream else self._complete(effect)
+                        answer = (yield from self._streamed(effect)) if effect.stream else self._complete(effect)
                     elif type(effect) is Emit:
                         yield effect.event
                     elif type(effect) is Together:
@@ -173,6 +174,53 @@ class SyncDriver:
             reading.ended()
         return reading.assembler.reply()
 
+    def _streamed(self, effect: CallModel) -> Generator[Event, None, Reply]:
+        return self._gated(effect) if effect.gates else self._stream(effect)
+
+    def _gated(self, effect: CallModel) -> Generator[Event, None, Reply]:
+        """A streamed reply whose text passes gates before it is shown."""
+        gating, stream, reply = Gating(effect), self._stream(effect), None
+        try:
+            while not gating.is_cut:
+                try:
+                    event = next(stream)
+                except StopIteration as end:
+                    reply = end.value
+                    yield from self._let_through(gating.end())
+                    break
+                yield from self._let_through(gating.take(event))
+        except BaseException as error:
+            failure = gating.failure(error)
+            try:
+                if failure is error:
+                    raise
+                raise failure from None
+            finally:
+                del failure  # a frame that kept its exception would be a reference cycle
+        finally:
+            stream.close()
+        return gating.reply(reply)
+
+    def _let_through(self, work: Work) -> Generator[Event, None, None]:
+        answer: Any = None
+        while True:
+            try:
+                item = work.send(answer)
+            except StopIteration:
+                return
+            answer = None
+            if isinstance(item, Event):
+                yield item
+            else:
+                answer = yield from self._inside(item, self._signal)
+
+    def _inside(self, flow: Flow, signal: Signal) -> Events:
+        """Drive a flow that belongs to an effect of this one."""
+        driver = SyncDriver(signal)
+        driver._time = self._time
+        driver._is_beside = True
+        return driver.drive(flow)
+
     def _opened(self, effect: CallModel) -> tuple[Iterator[Any], bool]:
         """The stream, and whether it gives lists of the chunks that came together."""
         model = model_for(effect.client)
@@ -219,47 +267,23 @@ class SyncDriver:
 
     def _together(self, effect: Together) -> Generator[Event, None, list[Any]]:
         """One worker per flow drives it; their events reach the consumer through a queue."""
-        news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        waiting = list(enumerate(effect.flows))[::-1]
-        running: dict[int, Job] = {}
-        results: dict[int, Any] = {}
-        slots = at_once(effect)
+        if len(effect.flows) == 1:
+            return [(yield from self._inside(effect.flows[0], self._signal))]
+        side = Side(effect, self._signal, lambda flow, signal, tell: finish(self._inside(flow, signal), tell))
         outer = current_job()
-
-        def give_up() -> None:
-            for job in list(running.values()):
-                job.give_up()
-
         try:
             if outer is not None:
-                outer.stopped_by(give_up)
-            while waiting or running:
-                while waiting and len(running) < slots:
-                    number, flow = waiting.pop()
-                    job = running[number] = Job(lambda flow=flow, number=number: self._beside(flow, number, news))
-                    job.when_done(lambda number=number: news.put((number, None)))
-                    POOL.submit(job)
-                number, event = news.get()
-                if event is not None:
-                    yield event
-                else:
-                    results[number] = running.pop(number).result()
+                outer.stopped_by(side.give_up)
+            while side.goes_on():
+                yield from side.news()
         except BaseException:
             self._signal.cancel()  # the others stop at their next effect; nobody waits for them
-            give_up()
-            for _, flow in waiting:
-                flow.close()
+            side.give_up()
             raise
         finally:
             if outer is not None:
                 outer.stopped_by(None)
-        return [results[number] for number in range(len(effect.flows))]
-
-    def _beside(self, flow: Flow, number: int, news: queue.SimpleQueue[tuple[int, Any]]) -> Any:
-        driver = SyncDriver(self._signal)
-        driver._time = self._time
-        driver._is_beside = True
-        return finish(driver.drive(flow), lambda event: news.put((number, event)))
+        return side.results()
 
 
 def finish(events: Events, observe: Callable[[Event], Any] | None = None) -> Any:

@@ -8,21 +8,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .checking import Block as Block
     from .fallback import Fallback as Fallback
+    from .guardrail import Guardrail as Guardrail
+    from .permission import Permission as Permission
     from .rate_limit import RateLimit as RateLimit
     from .retry import Retry as Retry
     from .router import Router as Router
+    from .rules import Allow as Allow
+    from .rules import Deny as Deny
     from .small_model import SmallModel as SmallModel
 
 _MODULES = {
+    "Allow": "rules",
+    "Block": "checking",
+    "Deny": "rules",
     "Fallback": "fallback",
+    "Guardrail": "guardrail",
+    "Permission": "permission",
     "RateLimit": "rate_limit",
     "Retry": "retry",
     "Router": "router",
     "SmallModel": "small_model",
 }
 
-__all__ = ["Fallback", "RateLimit", "Retry", "Router", "SmallModel"]
+__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router", "SmallModel"]
 
 
 def __getattr__(name: str) -> Any:

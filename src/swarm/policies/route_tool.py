@@ -16,18 +16,27 @@ if TYPE_CHECKING:
 ROUTE = "route"
 
 
+class RouteTool(Tool):
+    """A tool that does nothing but hand over, to an agent that it is told."""
+
+
+def only_hands_over(tool: Tool) -> bool:
+    """Whether a call of the tool is a handoff and nothing else."""
+    return isinstance(tool, RouteTool) or (tool.handoff is not None and tool.nested is None)
+
+
 def transfers(tools: dict[str, Any]) -> dict[str, Tool]:
     """The transfer tools among these that one tool may stand for, by the agent's name; none where names or agents are not apart."""
     found: dict[str, Tool] = {}
     for tool in tools.values():
-        if tool.handoff is not None and tool.nested is None:
+        if only_hands_over(tool):
             if tool.handoff.agent.name in found:
                 return {}
             found[tool.handoff.agent.name] = tool
     return found if len(found) > 1 and ROUTE not in tools else {}
 
 
-def route_tool(targets: dict[str, Tool], said: dict[str, str]) -> Tool:
+def route_tool(targets: dict[str, Tool], said: dict[str, str]) -> RouteTool:
     """The tool that stands for others.
 
     Args:
@@ -41,7 +50,7 @@ def route_tool(targets: dict[str, Tool], said: dict[str, str]) -> Tool:
 
     route.__annotations__["agent"] = Literal[tuple(targets)]
     lines = [f"- {name}: {said[name]}" for name in targets]
-    tool = Tool(route, description="\n".join(["Hand the conversation over to another agent:", *lines]), inline=True)
+    tool = RouteTool(route, description="\n".join(["Hand the conversation over to another agent:", *lines]), inline=True)
     tool.loose = True
     return tool
 

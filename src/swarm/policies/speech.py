@@ -1,0 +1,136 @@
+"""What a guardrail does around a model call: it checks the user's input, once, and the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
+from ..messages import text_of
+from .checking import Block, carried, caught, inside
+from .gates import Windows, passed
+
+if TYPE_CHECKING:
+    from ..run import Run
+    from .guardrail import Guardrail
+
+
+def checked_output(guard: Guardrail, call: CallModel) -> Flow:
+    """Ask the model; what it says to the user is checked before it is shown."""
+    assert call.run is not None
+    run, blocks = inside(call.run), list[Block]()
+
+    def gate() -> Gate:
+        blocks.clear()
+        return _gate(guard, run, blocks)
+
+    reply: Reply = yield from checked_input(guard, call.replace(gates=(gate, *call.gates)) if call.stream else call)
+    if reply.finish_reason == guard.reason:
+        return reply
+    text = text_of(reply.message)
+    if not reply.told and text:
+        blocks.clear()
+        shown = yield from passed(_gate(guard, run, blocks), text)
+        if blocks:
+            reply.message = {"role": "assistant", "content": shown}
+        elif shown != text:
+            reply.message = {**reply.message, "content": shown}
+            yield guard.acted(run, "rewrote the output")
+    if not blocks:
+        return reply
+    yield guard.acted(run, "blocked the output", why=blocks[0].reason)
+    if guard.on_block == "raise":
+        error = guard.tripped(blocks[0], "output")
+        error.partial = reply.message if text_of(reply.message) else None
+        raise error
+    return _ended(guard, reply)
+
+
+def _gate(guard: Guardrail, run: Run, blocks: list[Block]) -> Gate:
+    """The gate for one answer; a Block is noted, and ends the answer with what is said of it."""
+
+    def cut(block: Block, begun: bool) -> Cut:
+        blocks.append(block)
+        return Cut("" if guard.on_block == "raise" else "\n\n" * begun + guard.says(block, "output"))
+
+    own: Any = getattr(guard.check, "gate", None)  # a check that can look at a text as it comes
+    return Windows(lambda text: guard.asking.verdict(run, text), guard.window, cut) if own is None else own(cut)
+
+
+def checked_input(guard: Guardrail, call: CallModel) -> Flow:
+    """Ask the model; at the first time in a run the user's last message is checked before, or beside it."""
+    assert call.run is not None
+    run, kept = inside(call.run), call.run.state(guard)
+    if "input" not in guard.on:
+        return (yield call)
+    if call.path or "rewritten" in kept:
+        return (yield _rewritten(call, kept.get("rewritten", {})))
+    verdicts: dict[str, str] = {}
+    reply: Any = None
+    for text in _inputs(run, everywhere=getattr(guard.check, "everywhere", False)):
+        flow = guard.asking.verdict(run, text)
+        if guard.beside:
+            verdict, reply = yield Together([caught(flow), call], decides=lambda came: came is None)
+            if isinstance(verdict, Exception):
+                raise verdict
+        else:
+            verdict = yield from carried(flow)
+        if verdict is not None and guard.beside and reply is None:
+            _count_given_up(run, call)
+        if isinstance(verdict, Block):
+            return (yield from _refused(guard, run, verdict))
+        if verdict is not None:
+            verdicts[text], reply = verdict, None
+    kept["rewritten"] = verdicts
+    if verdicts:
+        yield guard.acted(run, "rewrote the input")
+    if isinstance(reply, Exception):
+        raise reply
+    return (yield _rewritten(call, verdicts)) if reply is None else reply
+
+
+def _refused(guard: Guardrail, run: Run, block: Block) -> Flow:
+    yield guard.acted(run, "blocked the input", why=block.reason)
+    if guard.on_block == "raise":
+        raise guard.tripped(block, "input")
+    return _ended(guard, Reply({"role": "assistant", "content": guard.says(block, "input")}))
+
+
+def _ended(guard: Guardrail, reply: Reply) -> Reply:
+    """The reply as one that ends the run: without the calls that it made."""
+    reply.message = {"role": "assistant", "content": text_of(reply.message)}
+    reply.finish_reason = guard.reason
+    return reply
+
+
+def _inputs(run: Run, everywhere: bool) -> list[str]:
+    """The texts of the user to check: of the last message, or of all."""
+    users = [message for message in run.history if message["role"] == "user" and "sender" not in message]
+    texts = [text_of(message) for message in (users if everywhere else users[-1:])]
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _rewritten(call: CallModel, texts: dict[str, str]) -> CallModel:
+    """The call with other texts of the user. They may stand in a longer one, such as with the instructions in front."""
+    if not texts:
+        return call
+    messages: list[Message] = [
+        {**message, "content": _replaced(message.get("content"), texts)} if message["role"] == "user" else message
+        for message in call.request["messages"]
+    ]
+    return call.replace(request={**call.request, "messages": messages})
+
+
+def _replaced(content: Any, texts: dict[str, str]) -> Any:
+    if isinstance(content, list):
+        parts = cast("list[Message]", content)
+        return [{**part, "text": _replaced(part["text"], texts)} if part.get("type") == "text" else part for part in parts]
+    for text, other in texts.items() if isinstance(content, str) else ():
+        content = content.replace(text, other)
+    return content
+
+
+def _count_given_up(run: Run, call: CallModel) -> None:
+    """Count a call whose answer nobody waited for, with the tokens that it was sent."""
+    lost = Reply({"role": "assistant", "content": ""})
+    lost.cut = True
+    run.count(lost, call)
