@@ -62,7 +62,7 @@ class Known:
         if len(vectors) != count:
             raise ValueError(f"embed returned {len(vectors)} vectors for {count} texts; it must return one for each")
         if count > 1:
-            self._vectors = vectors[1:]
+            self._vectors = vectors[1:]  # no lock: runs that ask first at the same moment each embed them, to the same vectors
         return [sum(map(mul, vectors[0], vector)) for vector in self._vectors or ()]
 
 

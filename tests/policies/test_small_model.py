@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.router_eval import kept
-from swarm import Agent, Handoff, Result, load_state, tool
+from swarm import Agent, Handoff, Result, ScriptedModel, Swarm, load_state, tool
 from swarm.errors import RateLimitError
 from swarm.events import Delta, HandedOff, Nested, PolicyActed
 from swarm.meaning import sentence_model
 from swarm.models.scripted import Turn, call
-from swarm.policies import Allow, Permission, SmallModel
+from swarm.policies import Allow, Permission, Retry, Router, SmallModel
 from swarm.testing.conformance import PolicyConformance
 from tests.look import is_valid, tool_names, tool_texts
 from tests.modes import Drive
@@ -353,6 +354,28 @@ def test_others_are_left_alone(drive: Drive) -> None:
     policies = {"policies": [SmallModel(agents=[SALES])]}
     drive(TRIAGE, "a bee", [SAYS], swarm=policies)
     assert tool_names(drive.requests[0]) == ["transfer_to_sales", "transfer_to_refunds"]
+
+
+def test_what_was_hidden_from_one_agent_is_named_to_another(drive: Drive) -> None:
+    """K11"""
+    shop = Agent(name="Shop", functions=MANY)
+    small_agent = Agent(name="A", functions=MANY, handoffs=[shop])
+    turns = [call("transfer_to_shop"), call("snowy"), "ok"]
+    response = drive(small_agent, "rain", turns, swarm={"policies": [SmallModel(tools=2, agents=[small_agent], embed=WORDS)]})
+    assert tool_texts(response)[1] == "Error: Tool snowy not found. Did you mean snow? Available tools: rain, snow, wind, sun."
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_in_any_order_the_conversation_is_the_same(order: tuple[int, ...]) -> None:
+    """X07, D10: around and inside of retries, a router, and permissions that allow everything."""
+    busy = RateLimitError("429: slow down")
+    made = [SmallModel(), Retry(random=lambda: 0.0), Router(TRIAGE, {SALES: ["other"]}, embed=WORDS), Permission(default="allow")]
+    model = ScriptedModel([busy, SAYS, call("route", {"agent": "Sales"}), busy, "Which one?"])
+    response = Swarm(model, policies=[made[index] for index in order]).run(TRIAGE, "rain")
+    assert (response.agent, [message["content"] for message in response.messages]) == (
+        SALES,
+        [SAYS, '{"assistant": "Sales"}', "Which one?"],
+    )
 
 
 def test_each_help_can_be_switched_off(drive: Drive) -> None:

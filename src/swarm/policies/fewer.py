@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..effects import Call, Flow, Message
@@ -38,6 +39,7 @@ class Fewer:
         self._count = count
         self._embed = embed
         self._known: dict[tuple[str, ...], Known] = {}
+        self._lock = Lock()
 
     def chosen(self, run: Run, state: dict[Any, Any], request: Message, offers: list[Message]) -> Flow:
         """The offers that stay, in their order. Kept in `state`, so that a run has one list for each agent and wish of the user.
@@ -67,12 +69,13 @@ class Fewer:
         return [offer for offer in offers if offer["function"]["name"] in stay] if wish else offers
 
     def _of(self, texts: tuple[str, ...]) -> Known:
-        known = self._known.get(texts)
-        if known is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known = {}
-            known = self._known[texts] = Known(texts, self._embed or best_embed())
-        return known
+        with self._lock:
+            known = self._known.get(texts)
+            if known is None:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                known = self._known[texts] = Known(texts, self._embed or best_embed())
+            return known
 
 
 def about(offer: Message, tool: Tool | None) -> str:

@@ -75,29 +75,29 @@ class SmallModel:
     def model(self, call: CallModel) -> Flow:
         """Offer less, ask, and ask once more if need be."""
         offers: list[Message] = call.request.get("tools") or []
-        is_helped = self._agents is None or call.agent in self._agents
-        if call.run is None or not offers or not is_helped or call.agent is not call.run.agent:
+        if call.run is None or not offers or call.agent is not call.run.agent:
             return (yield call)
-        run, state, sent = inside(call.run), call.run.state(self), offers
-        if not isinstance(call.request.get("tool_choice"), dict):  # a function that is asked for by name has to be there
+        run, state, is_helped = inside(call.run), call.run.state(self), self._agents is None or call.agent in self._agents
+        if is_helped:
+            offers = yield from self._eased(run, state, call.request, offers)
+            call = call.replace(request={**call.request, "tools": offers})
+        run.withheld = frozenset(run.offered) - {offer["function"]["name"] for offer in offers}
+        reply: Reply = yield call
+        names = [name for offer in offers if hands_over(name := offer["function"]["name"], run.offered.get(name))]
+        may = self._nudge and is_helped and names and not reply.message.get("tool_calls")
+        if may and call.agent not in state.setdefault("nudged", set()):
+            return (yield from _nudged(call, reply, names, state["nudged"]))
+        return reply
+
+    def _eased(self, run: Run, state: dict[Any, Any], request: Message, offers: list[Message]) -> Flow:
+        if not isinstance(request.get("tool_choice"), dict):  # a function that is asked for by name has to be there
             if self._fewer is not None:
-                offers = yield from self._fewer.chosen(run, state, call.request, offers)
+                offers = yield from self._fewer.chosen(run, state, request, offers)
             if self._route:
                 offers = _routed(run, state, offers)
         if self._strict and run.route().profile.strict_tools:
             offers = [_strict(run, state, offer) for offer in offers]
-        if offers is not sent:
-            call = call.replace(request={**call.request, "tools": offers})
-        run.withheld = frozenset(run.offered) - {offer["function"]["name"] for offer in offers}
-        reply: Reply = yield call
-        names = [
-            offer["function"]["name"]
-            for offer in offers
-            if hands_over(offer["function"]["name"], run.offered.get(offer["function"]["name"]))
-        ]
-        if self._nudge and names and not reply.message.get("tool_calls") and call.agent not in state.setdefault("nudged", set()):
-            return (yield from _nudged(call, reply, names, state["nudged"]))
-        return reply
+        return offers
 
 
 def _routed(run: Run, state: dict[Any, Any], offers: list[Message]) -> list[Message]:
