@@ -14,7 +14,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-MODULES = ("swarm", "swarm.errors", "swarm.events", "swarm.policies", "swarm.policies.checks", "swarm.testing", "swarm.testing.conformance")
+MODULES = (
+    "swarm",
+    "swarm.causes",
+    "swarm.errors",
+    "swarm.events",
+    "swarm.policies",
+    "swarm.policies.checks",
+    "swarm.prices",
+    "swarm.projections",
+    "swarm.testing",
+    "swarm.testing.conformance",
+)
 FILE = Path(__file__).with_name("api.json")
 
 

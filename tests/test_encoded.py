@@ -133,7 +133,7 @@ def test_only_what_is_not_plain_is_looked_at_again() -> None:
     assert list(start.places) == [40]
     assert list(start.places_in([*start.messages, QUESTION, odd])) == [40, 42, 43]
     assert list(start.places_in([odd, *start.messages])) == list(range(43))
-    assert checked(TALK, allow_open_tail=False).places == []
+    assert list(checked(TALK, allow_open_tail=False).places) == []
     assert list(Start([odd]).places) == [0]
 
 

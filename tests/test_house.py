@@ -29,6 +29,7 @@ OUR_FILES = sorted([*SRC.rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
 # What is built on the core; every other file under src/swarm counts as core.
 OUTSIDE = (
     "__main__",
+    "causes",
     "cli",
     "commands/",
     "conditions",
@@ -40,11 +41,13 @@ OUTSIDE = (
     "models/scripted",
     "models/tape",
     "policies/",
+    "projections",
     "repl/",
+    "steps",
     "testing/",
 )
 
-CORE_BUDGETS = {"loop, tools, drivers and the rest": 7_600, "models": 2_100}
+CORE_BUDGETS = {"loop, tools, drivers and the rest": 7_850, "models": 2_100}
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 # What `import swarm` must not load: transports, extras, and the docstring parser (30 ms), each loaded where it is first needed.

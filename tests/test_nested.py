@@ -86,7 +86,7 @@ def test_a_nested_event_as_json(drive: Drive) -> None:
         "event": "Nested",
         "agent": "Inner",
         "call_id": "call_1_1",
-        "inner": {"event": "TurnStarted", "agent": "Inner", "turn": 1},
+        "inner": {"event": "TurnStarted", "agent": "Inner", "turn": 1, "cause": "input"},
     }
 
 

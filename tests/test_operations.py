@@ -33,6 +33,8 @@ ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "key", None, None, None)
 class Encoding(InstantModel):
     """Encodes each request as our client does, and sends it nowhere."""
 
+    encodes = True
+
     def complete(self, call: CallModel) -> Reply:
         outgoing(ENDPOINT, Timeout(), call.request, None, stream=False)
         return super().complete(call)

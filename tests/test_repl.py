@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarm import Agent, Response, Result, Swarm, SwarmError
+from swarm import Agent, Response, Result, Swarm, SwarmError, tool
 from swarm.errors import ConfigError, ServerError
 from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.repl import repl, run_demo_loop
@@ -144,6 +144,54 @@ def test_only_debug_prints_a_trace(person: Person, capsys: pytest.CaptureFixture
     person.types("hi")
     run_demo_loop(agent, debug=debug)
     assert ("asking Triage" in capsys.readouterr().out) is debug
+
+
+def till(turns: list[Any]) -> Agent:
+    """An agent whose payments need an approval, and one inside it."""
+
+    @tool(approval=True)
+    def pay(amount: int) -> str:
+        return f"paid {amount}"
+
+    model = ScriptedModel(turns)
+    inner = Agent(name="Inner", functions=[pay], client=model)
+    return Agent(name="Till", functions=[pay, inner.as_tool(name="inner")], client=model)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_person_at_the_terminal_is_asked_for_approvals(
+    person: Person, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stream: bool
+) -> None:
+    """X09, D24: what was printed is not printed again, and the conversation goes on from there."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    turns = [
+        [call("pay", {"amount": 1}), call("pay", {"amount": 2})],
+        "Paid.",
+        call("inner", {"input": "x"}),
+        call("pay", {"amount": 3}),
+        "In.",
+        "Out.",
+    ]
+    agent = till(turns)
+    person.types("pay", "y", "no", "and inside", "edit", '{"amount": "x"}', '{"amount": 4}')
+    run_demo_loop(agent, stream=stream)
+    out = capsys.readouterr().out
+    assert [prompt.strip() for prompt in person.prompts if "needs approval" in prompt] == [
+        f"? pay(amount={amount}) needs approval. Run it? [y/N/edit]" for amount in (1, 2, 3)
+    ]
+    assert out.count("Paid.") == out.count("Out.") == 1
+    assert out.count(f"{MAGENTA}pay{PLAIN}(") == 2
+    requests = agent.client.requests
+    assert [message["content"] for message in requests[1]["messages"][-2:]] == ["paid 1", "The call was not approved."]
+    assert requests[4]["messages"][-1]["content"] == "paid 4"
+
+
+def test_where_nobody_sits_calls_that_need_an_approval_are_refused(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+    agent = till([call("pay", {"amount": 1}), "Sorry."])
+    person.types("pay")
+    run_demo_loop(agent)
+    assert "  ? pay(amount=1) needs approval: refused, since nobody was there to approve it\n" in capsys.readouterr().out
+    assert agent.client.requests[1]["messages"][-1]["content"] == "The call was not approved. nobody was there to approve it"
 
 
 def test_swarm_is_looked_up_at_each_call_so_that_it_can_be_patched(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from swarm import Agent, AsyncSwarm, Handoff, Result, RunInfo, ScriptedModel, State, Swarm, load_state, tool
 from swarm.errors import OutputError, RateLimitError, StateError
-from swarm.events import Done, Event, HandedOff, MessageDone, ToolDone, ToolStarted, TurnEnded, TurnStarted
+from swarm.events import Done, Event, HandedOff, MessageDone, PolicyActed, ToolDone, ToolStarted, TurnEnded, TurnStarted
 from swarm.models.scripted import Turn, call
 from tests.look import is_valid
 from tests.modes import Drive
@@ -386,7 +386,7 @@ def test_a_resumed_run_can_be_read_as_it_happens(drive: Drive) -> None:
     else:
         seen += Swarm(ScriptedModel(["all done"])).resume_stream(state, approvals={"call_1_1": True})
     told = [type(event) for event in seen]
-    assert told[:3] == [ToolStarted, ToolDone, TurnStarted]
+    assert told[:4] == [PolicyActed, ToolStarted, ToolDone, TurnStarted]
     assert isinstance(seen[-1], Done)
     assert "".join(event.text for event in seen if hasattr(event, "text")) == "all done"
 

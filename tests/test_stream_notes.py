@@ -52,6 +52,7 @@ def test_why_it_ended_is_what_was_said_last() -> None:
         ([chunk({"content": "a"}, usage={}, x_groq={"usage": {"prompt_tokens": 9}})], 9),
         ([chunk({"content": "a"}, usage="odd", x_groq={"usage": {"prompt_tokens": 9}})], 9),
         ([{"choices": [{"delta": {"content": "a"}, "usage": {"prompt_tokens": 4}}]}], 4),
+        ([chunk({"content": "a"}), chunk({"content": "b"}, usage={"prompt_tokens": 3}), chunk({"content": "c"})], 3),
         ([chunk({"content": "a"}, usage=[1], x_groq=5)], None),
     ],
 )

@@ -1,6 +1,7 @@
 """The ACME shop: triage, sales, issues and repairs, each with a routine. Run it: `python -m examples.routines.acme`.
 
 The agents hand over with `adopt`, so they run under the loop of step 3 as they do under Swarm: `python -m examples.routines.acme by-hand`.
+An order needs an approval. Under Swarm the policy `Approval` asks the person at the keyboard, before any call of the reply runs.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from swarm import Agent, Result, tool
+from swarm import Agent, Refuse, Response, Result, RunInfo, Swarm, tool
+from swarm.policies import Approval
 
 from .step1_routine import execute_refund, look_up_item
-from .step3_handoffs import adopt, run_full_turn, run_with_swarm
+from .step3_handoffs import adopt, run_full_turn
 
 
 @tool(examples=["get me a human", "I want to complain to your manager"])
@@ -46,19 +48,26 @@ def transfer_back_to_triage() -> Result:
     return adopt(triage_agent)
 
 
-@tool(examples=["yes, I'll take the rocket skates for 300 dollars", "place the order, please"])
-def execute_order(product: str, price: int) -> str:
+def confirm(arguments: dict[str, Any]) -> bool | Refuse:
+    """Ask the person at the keyboard whether an order stands."""
+    print("\n=== Order ===")
+    print(f"Product: {arguments['product']}")
+    print(f"Price: ${arguments['price']}")
+    if input("Confirm the order? y/n: ").strip().lower() == "y":
+        return True
+    print("Order cancelled.")
+    return Refuse("The customer has cancelled the order.")
+
+
+@tool(approval=True, examples=["yes, I'll take the rocket skates for 300 dollars", "place the order, please"])
+def execute_order(product: str, price: int, run: RunInfo | None = None) -> str:
     """Order a product. Only once the customer has agreed to its price.
 
     Args:
         product: What is ordered.
         price: Its price, in US dollars.
     """
-    print("\n=== Order ===")
-    print(f"Product: {product}")
-    print(f"Price: ${price}")
-    if input("Confirm the order? y/n: ").strip().lower() != "y":
-        print("Order cancelled.")
+    if run is None and confirm({"product": product, "price": price}) is not True:  # the loop by hand knows no approvals
         return "The customer has cancelled the order."
     print("Order placed.")
     return "The order is placed."
@@ -95,6 +104,12 @@ issues_and_repairs_agent = Agent(
     ],
 )
 agents = [triage_agent, sales_agent, issues_and_repairs_agent]
+swarm = Swarm(policies=[Approval(confirm)])
+
+
+def run_with_swarm(agent: Agent, messages: list[Any]) -> Response:
+    """One message's answer, with Swarm."""
+    return swarm.run(agent, messages)
 
 
 def main(run: Any) -> None:

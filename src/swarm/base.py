@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
+from . import approvals as deciding
 from . import calls, loop
 from .context import copied
 from .debug import trace
-from .effects import CallModel, CallTool, Emit, Flow, HandOff, hooks_of
+from .effects import CallModel, CallTool, Decide, Emit, Flow, HandOff, hooks_of
 from .events import Event, Nested, nested
 from .history import checked as checked_history
 from .limits import Limits
@@ -21,6 +22,7 @@ from .models.default import default_client
 from .models.profiles import Profile, checked
 from .options import Options
 from .overrides import OverriddenModel
+from .prefix import watching_prefix
 from .prices import Price
 from .prices import checked as checked_prices
 from .request import ask_model
@@ -52,8 +54,9 @@ class Base:
             far as `.response` (as `.swarm_response` if the exception has a `.response` of its own).
         on_event: a function, or several, called with every event of every run, sync or async; what they raise is logged and goes no
             further.
-        redact: called with an exception before its text goes to the model, and with each text before `debug` prints it or the log takes
-            it (at debug level; nothing of a run is logged at others); returns a text.
+        redact: called with an exception before its text goes to the model, and with each text before `debug` prints it, the log takes it
+            (at debug level; nothing of a run is logged at others), or an observer gets it; returns a text. Observers then get neither
+            the pieces of a reply (`Delta`) nor the context variables.
         prices: what models cost that are private, local or behind a gateway, by the name that a request or an answer gives them; they go
             before the tables of the extra `prices`.
 
@@ -111,6 +114,18 @@ class Base:
         self._client = client
         self._is_default = client is None
 
+    def _for_observers(self, event: Event) -> Event | None:
+        """The event as observers get it, or None if they do not."""
+        if self._redact is None:
+            return event
+        from .redaction import for_observers
+
+        try:
+            return for_observers(event, self._redact)
+        except Exception as error:  # not its text, which may hold what was to be hidden
+            logger.error("redact failed with %s, so no observer is told of %s", type(error).__name__, type(event).__name__)
+            return None
+
     def _reader(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """The function through which a stream reads events: prints the trace, then gives the item."""
 
@@ -150,6 +165,7 @@ class Base:
             execute_tools=execute_tools,
             limits=limits,
             timeout=timeout,
+            debug=debug,
             watched=debug or item_of is not None,
         )
         self._need_client(run)
@@ -178,6 +194,7 @@ class Base:
             max_turns=max_turns,
             limits=limits,
             timeout=timeout,
+            debug=debug,
             watched=debug or streams,
         )
         run = revive(state, options, approvals or {}, context_variables or {})
@@ -195,7 +212,7 @@ class Base:
         run.approvals = approvals
         return run
 
-    def _options(self, **given: Any) -> Options:
+    def _options(self, *, debug: bool = False, **given: Any) -> Options:
         max_turns, timeout = given.get("max_turns"), given.get("timeout")
         limits = checked_limits(given.get("limits"))
         for name, kind, what in _KINDS:
@@ -214,7 +231,7 @@ class Base:
             client=self._client,
             default_client=lambda: self.client,
             default_model=os.environ.get("SWARM_MODEL") if self._is_default else None,
-            hooks=self._hooks,
+            hooks=watching_prefix(self._hooks) if debug else self._hooks,
             innermost=innermost,
             overrides=self._overrides,
             logs=logger.isEnabledFor(logging.DEBUG),
@@ -284,6 +301,8 @@ def innermost(run: Run, effect: Any) -> Flow:
         return (yield from calls.perform(run, effect))
     if isinstance(effect, HandOff):
         return effect.target
+    if isinstance(effect, Decide):
+        return (yield from deciding.decision(run, effect))
     if effect.kind == "run":
         return (yield from loop.turns(run))
     if run.path and not isinstance(effect.event, Nested):  # a policy's own; what the run tells is nested already

@@ -137,7 +137,8 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         if outcome.agent is not None:
             handed = position
         if outcome.stop:
-            run.output, run.over = outcome.value, outcome.stop if isinstance(outcome.stop, str) else "stopped"
+            run.output, run.cause = outcome.value, f"call:{planned[position].id}"
+            run.over = outcome.stop if isinstance(outcome.stop, str) else "stopped"
     if handed is not None and outcomes[handed].agent is not source:
         take_over(run, planned, outcomes, handed)
         switched = True
@@ -145,7 +146,7 @@ def conclude(run: Run, planned: list[Planned]) -> Flow:
         _look_for_circles(run, planned, outcomes, switched)
     # Told at the end, since who saves the run then must find it as it goes on.
     if run.options.watched and run.history[-1]["role"] == "user":
-        yield from run.tell(MessageAdded(source.name, run.history[-1]))
+        yield from run.tell(MessageAdded(source.name, run.history[-1], run.cause))
     if switched and handed is not None and run.options.watched:
         yield from run.tell(HandedOff(source.name, run.calls[handed - len(planned)].handoff_to or "", planned[handed].id))
     return run.over or (reason_of(run.limit.name) if run.limit is not None else None)
@@ -169,6 +170,8 @@ def take_over(run: Run, planned: list[Planned], outcomes: list[Outcome], positio
     if run.options.logs:
         run.log("handoff from %s to %s", run.agent.name, outcome.agent.name)
     run.handed_by = (run.agent, planned[position].name)
+    if run.over is None:
+        run.cause = f"call:{planned[position].id}"
     run.take_up(outcome.agent)
     run.handoff, run.arrival = outcome.handoff, len(planned) - position + (run.history[-1]["role"] == "user")
     for scope in run.scopes:
@@ -203,6 +206,8 @@ def settle(run: Run, partial: Message | None = None, error: Exception | None = N
         error: what ended the run, or None if it was cancelled.
     """
     entries = open_calls(run.history)
+    if error is None:
+        run.cause = "cancel"
     if partial is not None and partial.get("content") and not entries:  # with open calls it is the text of a run nested in one of them
         run.history.append({**assistant_message(partial, run.agent.name), "tool_calls": None})
     if error is not None and run.arrival is not None:

@@ -148,7 +148,7 @@ def attempt(run: Run, call: Planned) -> Flow:
         run.begun.add(call.id)
         count(run, 1)
         if run.options.watched:
-            yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
+            yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments, run.cause))
         try:
             if "tool" in run.options.hooks:
                 effect = CallTool(call.tool, call.id, call.arguments, run.agent, RunInfo(run, call.id), None, call.spent)

@@ -85,7 +85,7 @@ class Swarm(Base, LowLevel):
             model_override: the model for every agent of this run.
             stream: return an iterator of dicts as they come: {"delim": "start"}, deltas with `sender`, {"delim": "end"} for each turn,
                 and one {"response": Response} at the end. Nothing is asked before the first is read.
-            debug: print a trace of this run.
+            debug: print a trace of this run; it also says when a turn breaks the prefix that the provider has cached, without need.
             max_turns: stop when so many messages have been added; 0 asks no model.
             execute_tools: False returns the calls instead of running them.
             limits: what the run may use; see Limits.
@@ -193,9 +193,11 @@ class Swarm(Base, LowLevel):
             return read
 
         def observe(event: Event) -> Any:
+            if (seen := self._for_observers(event)) is None:
+                return read(event)
             for observer in self._observers:
                 try:
-                    told = observer(event)
+                    told = observer(seen)
                     if hasattr(told, "__await__"):
                         settled(told)
                 except Exception:
@@ -337,9 +339,11 @@ class AsyncSwarm(Base):
         return driver.result
 
     async def _observe(self, event: Event) -> None:
+        if (seen := self._for_observers(event)) is None:
+            return
         for observer in self._observers:
             try:
-                told = observer(event)
+                told = observer(seen)
                 if hasattr(told, "__await__"):
                     await told
             except Exception:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Generator, Sequence
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from .types import Agent, Refuse, Response
+from .events import Event, Nested, PolicyActed
+from .types import Agent, Approve, Refuse, Response
 
 if TYPE_CHECKING:
     from contextvars import Context
 
-    from .events import Event
     from .records import ModelCall
     from .run import RunInfo
     from .tools import Tool
@@ -197,6 +197,29 @@ class HandOff:
         self.run = run
 
 
+class Decide:
+    """Say whether a call may run, before any call of its reply does. Answered with True: it needs no approval; an Approve or a Refuse: it
+    was decided; or None: it waits for a decision, and so does the run.
+
+    Attributes:
+        tool: the tool.
+        id: the id of the call.
+        arguments: validated Python values by parameter name.
+        agent: the agent that made the call.
+        run: what the run tells callbacks and policies.
+    """
+
+    kind = "approval"
+    __slots__ = ("agent", "arguments", "id", "run", "tool")
+
+    def __init__(self, tool: Tool, id: str, arguments: dict[str, Any], agent: Agent, run: RunInfo) -> None:
+        self.tool = tool
+        self.id = id
+        self.arguments = arguments
+        self.agent = agent
+        self.run = run
+
+
 class StartRun:
     """The whole run, for a policy's `run` hook. Answered with the Response.
 
@@ -296,13 +319,18 @@ class Emit:
         self.event = event
 
 
-EFFECTS = (CallModel, CallTool, HandOff, StartRun, Call, Together, Sleep, Now, Emit)
+EFFECTS = (CallModel, CallTool, HandOff, Decide, StartRun, Call, Together, Sleep, Now, Emit)
 """What a flow may yield."""
 
-KINDS = ("run", "model", "tool", "handoff", "event")
+KINDS = ("run", "model", "approval", "tool", "handoff", "event")
 """The hooks a policy may have. Each is a generator function of one effect of that kind."""
 
-_RETURNS = {"run": ("a Response", (Response,)), "model": ("a Reply", (Reply,)), "handoff": ("an Agent or a Refuse", (Agent, Refuse))}
+_RETURNS = {
+    "run": ("a Response", (Response,)),
+    "model": ("a Reply", (Reply,)),
+    "approval": ("True, an Approve, a Refuse or None", (bool, Approve, Refuse, type(None))),
+    "handoff": ("an Agent or a Refuse", (Agent, Refuse)),
+}
 """What a hook must return; a tool's may return anything, and what an event's returns is not looked at."""
 
 T = TypeVar("T", CallModel, CallTool)
@@ -345,9 +373,10 @@ def hooks_of(policies: Sequence[Any]) -> Hooks:
 class _Layer:
     """One running hook, or the innermost flow (policy None), of the stack in `through`."""
 
-    __slots__ = ("flow", "index", "kind", "passed", "policy")
+    __slots__ = ("effect", "flow", "index", "kind", "passed", "policy")
 
     def __init__(self, effect: Any, start: int, passed: tuple[Any, ...], hooks: Hooks, innermost: Callable[[Any], Flow]) -> None:
+        self.effect = effect
         self.kind: str = effect.kind
         for index, policy in enumerate(hooks.get(self.kind, ())[start:], start):
             if not any(policy is other for other in passed):
@@ -357,8 +386,20 @@ class _Layer:
         self.policy, self.index, self.passed = None, start, passed
         self.flow = innermost(effect)
 
+    def explain(self, event: Event) -> None:
+        """Note in an event of the hook's what it stands around, if it does not say so itself."""
+        while isinstance(event, Nested):
+            event = event.event
+        if event.cause is None and isinstance(event, PolicyActed):
+            effect = self.effect
+            call_id = getattr(effect, "id", None) or getattr(effect, "call_id", None)
+            turn = effect.run.turn if getattr(effect, "run", None) is not None else 0
+            event.cause = f"call:{call_id}" if call_id else f"turn:{turn}" if turn else "input"
+
     def under(self, asked: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> _Layer:
         """The layer that takes an effect which this one asks for."""
+        if type(asked) is Emit:
+            self.explain(asked.event)
         return _Layer(asked, self.index + 1 if asked.kind == self.kind else 0, self.passed, hooks, innermost)
 
     def misfit(self, value: Any) -> TypeError | None:
@@ -368,8 +409,9 @@ class _Layer:
         words, kinds = _RETURNS[self.kind]
         if isinstance(value, kinds):
             return None
+        a = "an" if self.kind == "approval" else "a"
         return TypeError(
-            f"{type(self.policy).__name__}.{self.kind} returned {value!r}, but a {self.kind} hook returns {words}: "
+            f"{type(self.policy).__name__}.{self.kind} returned {value!r}, but {a} {self.kind} hook returns {words}: "
             "write `return (yield effect)` to pass its effect on"
         )
 

@@ -1,6 +1,15 @@
 """What a run tells whoever watches it: typed events, and the dict form of `run(stream=True)`.
 
-Events come in order and are the same for every driver. Each carries `agent`, the name of the agent that was speaking.
+Events come in order and are the same for every driver. Each carries `agent`, the name of the agent that was speaking, and `cause`, what it
+came from: a short text that names another event, so that a record of events tells why an agent took over or a run ended (`causes.explain`).
+
+    input        what the caller gave: messages, or calls that they left open
+    turn:2       the reply of that turn, and what its calls came to
+    call:ID      the tool call of that id
+    limit:NAME   the limit of that name
+    policy:NAME  the policy of that class name
+    cancel       whoever holds the run ended it
+
 Plain classes with slots, for the reason given in `effects`.
 """
 
@@ -37,9 +46,11 @@ class Event:
 
     Attributes:
         agent: name of the agent that was active.
+        cause: what it came from, as above; None for a piece of a reply, and where a policy does not say.
     """
 
     __slots__ = ("agent",)
+    cause: str | None = None
 
     def __init__(self, agent: str) -> None:
         self.agent = agent
@@ -56,11 +67,12 @@ class Event:
 class TurnStarted(Event):
     """An agent is about to be asked. `turn` counts from 1 within the run."""
 
-    __slots__ = ("turn",)
+    __slots__ = ("turn", "cause")
 
-    def __init__(self, agent: str, turn: int) -> None:
+    def __init__(self, agent: str, turn: int, cause: str | None = None) -> None:
         self.agent = agent
         self.turn = turn
+        self.cause = cause
 
 
 class Delta(Event):
@@ -84,102 +96,113 @@ class MessageDone(Event):
     None if it came from none: a policy may have answered itself.
     """
 
-    __slots__ = ("message", "call")
+    __slots__ = ("message", "call", "cause")
 
-    def __init__(self, agent: str, message: dict[str, Any], call: ModelCall | None = None) -> None:
+    def __init__(self, agent: str, message: dict[str, Any], call: ModelCall | None = None, cause: str | None = None) -> None:
         self.agent = agent
         self.message = message
         self.call = call
+        self.cause = cause
 
 
 class MessageAdded(Event):
     """The run itself put a message into the history: what tools gave the model to see, or the question for an answer that fits."""
 
-    __slots__ = ("message",)
+    __slots__ = ("message", "cause")
 
-    def __init__(self, agent: str, message: dict[str, Any]) -> None:
+    def __init__(self, agent: str, message: dict[str, Any], cause: str | None = None) -> None:
         self.agent = agent
         self.message = message
+        self.cause = cause
 
 
 class ToolStarted(Event):
     """A tool is about to run. `arguments` are the validated values by name."""
 
-    __slots__ = ("id", "name", "arguments")
+    __slots__ = ("id", "name", "arguments", "cause")
 
-    def __init__(self, agent: str, id: str, name: str, arguments: dict[str, Any]) -> None:
+    def __init__(self, agent: str, id: str, name: str, arguments: dict[str, Any], cause: str | None = None) -> None:
         self.agent = agent
         self.id = id
         self.name = name
         self.arguments = arguments
+        self.cause = cause
 
 
 class ToolDone(Event):
     """A call is answered. `call` says what became of it, `message` is the tool message."""
 
-    __slots__ = ("call", "message")
+    __slots__ = ("call", "message", "cause")
 
     def __init__(self, agent: str, call: ToolCall, message: dict[str, Any]) -> None:
         self.agent = agent
         self.call = call
         self.message = message
+        self.cause: str | None = f"call:{call.id}"
 
 
 class HandedOff(Event):
-    """Another agent takes over. `to` is its name, `call_id` the call that asked for it."""
+    """Another agent takes over. `to` is its name, `call_id` the call that asked for it, "" if a policy handed over by itself."""
 
-    __slots__ = ("to", "call_id")
+    __slots__ = ("to", "call_id", "cause")
 
-    def __init__(self, agent: str, to: str, call_id: str) -> None:
+    def __init__(self, agent: str, to: str, call_id: str, cause: str | None = None) -> None:
         self.agent = agent
         self.to = to
         self.call_id = call_id
+        self.cause = cause or f"call:{call_id}"
 
 
 class TurnEnded(Event):
     """The reply and all its calls are done."""
 
-    __slots__ = ("turn",)
+    __slots__ = ("turn", "cause")
 
     def __init__(self, agent: str, turn: int) -> None:
         self.agent = agent
         self.turn = turn
+        self.cause: str | None = f"turn:{turn}"
 
 
 class Paused(Event):
     """The run waits for a person. `pending` lists the calls that need a decision."""
 
-    __slots__ = ("pending",)
+    __slots__ = ("pending", "cause")
 
-    def __init__(self, agent: str, pending: list[Pending]) -> None:
+    def __init__(self, agent: str, pending: list[Pending], cause: str | None = None) -> None:
         self.agent = agent
         self.pending = pending
+        self.cause = cause
 
 
 class LimitHit(Event):
     """A limit stopped the run, or is about to. `limit` is its name, `reason` says how much was allowed and used."""
 
-    __slots__ = ("limit", "reason")
+    __slots__ = ("limit", "reason", "cause")
 
-    def __init__(self, agent: str, limit: str, reason: str) -> None:
+    def __init__(self, agent: str, limit: str, reason: str, cause: str | None = None) -> None:
         self.agent = agent
         self.limit = limit
         self.reason = reason
+        self.cause = cause
 
 
 class PolicyActed(Event):
-    """A policy changed what would have happened, or decided about it: `policy` is its class name, `what` it did, and why; `detail` says
-    more for programs, or is None.
+    """A policy changed what would have happened, or decided about it: `policy` is its class name ("approvals" for a decision of the
+    caller), `what` it did, and why; `detail` says more for programs, or is None. `cause` is the turn or call that it stands around.
     """
 
-    __slots__ = ("policy", "what", "reason", "detail")
+    __slots__ = ("policy", "what", "reason", "detail", "cause")
 
-    def __init__(self, agent: str, policy: str, what: str, reason: str = "", detail: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, agent: str, policy: str, what: str, reason: str = "", detail: dict[str, Any] | None = None, cause: str | None = None
+    ) -> None:
         self.agent = agent
         self.policy = policy
         self.what = what
         self.reason = reason
         self.detail = detail
+        self.cause = cause
 
 
 class Nested(Event):
@@ -192,6 +215,11 @@ class Nested(Event):
         self.call_id = call_id
         self.event = event
 
+    @property
+    def cause(self) -> str | None:  # type: ignore[override]  # read only
+        """That of the event inside, in the words of the run inside."""
+        return self.event.cause
+
     def as_dict(self) -> dict[str, Any]:
         """The event inside stands under "inner"."""
         return {"event": "Nested", "agent": self.agent, "call_id": self.call_id, "inner": self.event.as_dict()}
@@ -200,16 +228,17 @@ class Nested(Event):
 class Done(Event):
     """The last event: the run is over, and this is its response."""
 
-    __slots__ = ("response",)
+    __slots__ = ("response", "cause")
 
-    def __init__(self, agent: str, response: Response) -> None:
+    def __init__(self, agent: str, response: Response, cause: str | None = None) -> None:
         self.agent = agent
         self.response = response
+        self.cause = cause
 
     def as_dict(self) -> dict[str, Any]:
         """The response in short: why it ended, its text, usage and messages."""
         response = self.response
-        told = {"agent": self.agent, "stop_reason": response.stop_reason, "text": response.text}
+        told = {"agent": self.agent, "cause": self.cause, "stop_reason": response.stop_reason, "text": response.text}
         return {"event": "Done", **told, "usage": response.usage.as_dict(), "messages": _plain(response.messages)}
 
 

@@ -215,6 +215,7 @@ def before(run: Run, now: float) -> str | None:
         run.limit = Hit("max_turns", f"{added} messages added, {run.options.max_turns} allowed", run.scope)
         return "max_turns"
     if run.signal.after_turn and not run.path:
+        run.cause = "cancel"
         return "cancelled"
     if not run.bounded:
         return None

@@ -41,7 +41,7 @@ def conversation(run: Run) -> Flow:
             attach(error, run.response("cancelled"))
         raise
     if run.options.watched:
-        yield from run.tell(Done(run.agent.name, response))
+        yield from run.tell(Done(run.agent.name, response, run.cause))
     return response
 
 
@@ -62,7 +62,7 @@ def turns(run: Run) -> Flow:
     if run.limit is not None and run.limit.scope is run.scope is not None and reason == limits.reason_of(run.limit.name):
         yield from at_limit(run, info)
     if reason == "approval" and run.options.watched:
-        yield from run.tell(Paused(run.agent.name, run.pending))
+        yield from run.tell(Paused(run.agent.name, run.pending, run.cause))
     return run.response(reason)
 
 
@@ -91,18 +91,18 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     client, run.offered, request = yield from request_for(run, tools)
     run.arrival = run.approvals = None
     if watched:
-        yield from run.tell(TurnStarted(agent.name, run.turn))
+        yield from run.tell(TurnStarted(agent.name, run.turn, run.cause))
     effect = CallModel(agent, client, request, run.options.stream, info, None, run.path)
     reply: Reply = (yield from run.through(effect)) if "model" in run.options.hooks else answered(run, effect, (yield effect))
     message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history), run.numbers)
     run.origins[id(message)] = run.asked
     run.history.append(message)
-    run.replied, run.finish = run.turn, ending(reply.finish_reason)
+    run.replied, run.finish, run.cause = run.turn, ending(reply.finish_reason), f"turn:{run.turn}"
     run.over = None if message["tool_calls"] else limits.last_words(message, run.finish)
     if watched:
         if not reply.told:
             yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
-        yield from run.tell(MessageDone(agent.name, message, reply.call))
+        yield from run.tell(MessageDone(agent.name, message, reply.call, run.cause))
     if run.options.logs:
         run.log("%s answered: %s", agent.name, message)
     return message
@@ -134,7 +134,8 @@ def at_limit(run: Run, info: RunInfo) -> Flow:
     assert run.limit is not None and run.scope is not None
     (name, why, _), run.arrival = run.limit, None
     if run.options.watched:
-        yield from run.tell(LimitHit(run.agent.name, name, why))
+        yield from run.tell(LimitHit(run.agent.name, name, why, run.cause))
+    run.cause = f"limit:{name}"
     if run.scope.limits.on_limit == "raise":
         raise LimitExceeded(f"the run was stopped by its limit on {name}: {why}; what was done is on .response", name)
     if run.scope.limits.on_limit == "answer" and run.options.max_turns > 0:

@@ -165,7 +165,7 @@ def settled(run: Run, message: Message, reason: str | None) -> Flow:
     run.history.append({"role": "user", "content": content, "sender": run.agent.name})
     run.over = None
     if run.options.watched:
-        yield from run.tell(MessageAdded(run.agent.name, run.history[-1]))
+        yield from run.tell(MessageAdded(run.agent.name, run.history[-1], run.cause))
     return None
 
 

@@ -63,7 +63,7 @@ def batch_of_subclass(run: Run, planned: list[Planned]) -> Flow:
         run.begun.add(call.id)
         count(run, 1)
         if run.options.watched:
-            yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments))
+            yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments, run.cause))
     method = run.options.overrides["handle_tool_calls"]
     partial = yield Call(method, (Record.of({"calls": wanted}).calls, list(run.offered.values()), run.context, False), worker=True)
     texts = {message["tool_call_id"]: str(message["content"]) for message in partial.messages if "tool_call_id" in message}

@@ -121,10 +121,27 @@ class Usage(_Plain):
         by_call: the calls, in the order in which they ended.
     """
 
-    __slots__ = ("by_call",)
+    __slots__ = ("_calls",)
 
     def __init__(self, by_call: Iterable[ModelCall] = ()) -> None:
-        self.by_call = list(by_call)  # appended to from several threads, which a list takes and a sum does not
+        self._calls: list[Any] = list(by_call)  # appended to from several threads, which a list takes and a sum does not
+
+    @property
+    def by_call(self) -> list[ModelCall]:
+        """The calls, in the order in which they ended."""
+        calls: list[Any] = self._calls
+        for at, call in enumerate(calls):
+            if not isinstance(call, ModelCall):
+                calls[at] = ModelCall(*call)
+        return calls
+
+    def fields(self) -> dict[str, Any]:
+        """What it was made from, by name."""
+        return {"by_call": self.by_call}
+
+    def note(self, call: ModelCall | tuple[Any, ...]) -> None:
+        """Add a call: itself, or the arguments to make it from when it is first looked at, since most never are."""
+        self._calls.append(call)
 
     @property
     def input_tokens(self) -> int:

@@ -53,7 +53,7 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         seen: WireHistory = yield from filtered(run, agent, route)
     else:
         seen = prepared(run, route)
-    request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told)}
+    request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told, route.encodes)}
     if fields["model_settings"]:
         request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
     if response_format is not None:

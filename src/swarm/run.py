@@ -70,14 +70,16 @@ class Route:
         client: as the user gave it; model: the same as the drivers ask it.
         name: the model's name for the request.
         provider: what tells one provider from another, for fields that are private to it.
+        encodes: whether the model asks lists for their JSON text.
         profile: how it wants messages; wire: the history in that form, as far as it was sent, shared by the routes to one provider.
     """
 
-    __slots__ = ("client", "model", "name", "profile", "provider", "wire")
+    __slots__ = ("client", "encodes", "model", "name", "profile", "provider", "wire")
 
     def __init__(self, client: Any, model: Any, name: str, provider: Any, profile: Profile, wire: WireHistory) -> None:
         self.client = client
         self.model = model
+        self.encodes = getattr(model, "encodes", False) is True
         self.name = name
         self.provider = provider
         self.profile = profile
@@ -115,6 +117,7 @@ class Run:
         routes: where requests go, by the id() of a client, the model's name and the agent's profile.
         memory: what policies keep for this run; withheld: names of tools that a policy does not let the active agent see; hidden: names of
             context variables that only tools may get, and only those that a policy gives them to.
+        cause: what the next event comes from, see `events`.
     """
 
     __slots__ = (
@@ -127,6 +130,7 @@ class Run:
         "bounded",
         "circles",
         "calls",
+        "cause",
         "context",
         "cut_off",
         "fields",
@@ -217,6 +221,7 @@ class Run:
         self.over: str | None = None
         self.cut_off = False
         self.turn = self.replied = 0
+        self.cause = "input"
         self.origins: dict[int, Any] = outer.origins if outer else {}
         self.providers: set[Any] = outer.providers if outer else set()
         self.asked: Any = None
@@ -325,17 +330,26 @@ class Run:
             return self.options.default_model
         return self.fields["model"]
 
+    def provider_of(self, model: Any) -> Any:
+        """What tells the provider behind a model from another."""
+        return self.known.get(id(model)) or base_url_of(model) or id(model)
+
+    def credit(self, model: Any) -> None:
+        """Note that the answer at hand came from a model, so that what is private to its provider goes back there."""
+        self.asked = self.provider_of(model)
+        self.providers.add(self.asked)
+
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        asked = self.asked = self.known.get(id(effect.client)) or base_url_of(effect.client) or id(effect.client)
+        asked = self.asked = self.provider_of(effect.client)
         self.providers.add(asked)
         tokens = _counted(reply.usage)
         estimated = tokens is None and (reply.cut or (self.bounded and needs_tokens(self.scopes)))
         if estimated:
             tokens = (estimate(effect.request.get("messages", ())), estimate((reply.message,)), 0, 0)
         inputs, outputs, cached, reasoning = tokens or _UNKNOWN
-        call = reply.call = ModelCall(
-            effect.agent.name,
+        taken = (
+            vars(effect.agent)["name"],
             effect.request.get("model", ""),
             reply.model,
             asked if type(asked) is str else None,
@@ -348,8 +362,13 @@ class Run:
             estimated,
             self.options.prices,
         )
-        self.usage.by_call.append(call)
-        cost = (call.cost or 0.0) if self.bounded and needs_cost(self.scopes) else 0.0
+        cost = 0.0
+        if self.bounded or self.options.watched or self.options.hooks:
+            call = reply.call = ModelCall(*taken)
+            self.usage.note(call)
+            cost = (call.cost or 0.0) if self.bounded and needs_cost(self.scopes) else 0.0
+        else:
+            self.usage.note(taken)
         for scope in self.scopes:
             scope.model_calls += 1
             scope.cost += cost
@@ -446,18 +465,6 @@ class RunInfo:
     def state(self, policy: Any) -> dict[str, Any]:
         """A dict in which a policy keeps what belongs to this run."""
         return self._run.memory.setdefault(id(policy), {})
-
-    def rerouted(self, call: CallModel, client: Any, model: str) -> CallModel:
-        """A call for another client or model than it was made for, its request as that one wants it, without what only the first may see.
-
-        Args:
-            call: as a policy's `model` hook got it.
-            client: who is to be asked, or None for the same client.
-            model: the name of the model.
-        """
-        from .rerouting import rerouted
-
-        return rerouted(self._run, call, client, model)
 
     def flow(self, effect: Any) -> Flow:
         """An effect of a policy's own making, passed through all the policies of its kind."""

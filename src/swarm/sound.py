@@ -19,11 +19,16 @@ _DICT: Any = dict  # of any type, so that a value found to be one stays of any t
 def not_plain(messages: Sequence[Any]) -> Sequence[int]:
     """The places of the messages that are not plain; all places if one is so odd that the question fails."""
     try:
-        return [
-            at
-            for at, it in enumerate(messages)
-            if type(it) is not _DICT or len(it) != 2 or type(text := it["content"]) is not str or not text or it["role"] not in _SPEAKERS
-        ]
+        # Asked twice in the same words: where all are plain, counting the places would cost as much again as two of the questions.
+        for it in messages:
+            if type(it) is _DICT and len(it) == 2 and type(text := it["content"]) is str and text and it["role"] in _SPEAKERS:
+                continue
+            return [
+                at
+                for at, it in enumerate(messages)
+                if not (type(it) is _DICT and len(it) == 2 and type(text := it["content"]) is str and text and it["role"] in _SPEAKERS)
+            ]
+        return ()
     except (KeyError, TypeError):  # two keys, but others; a role that cannot be looked up
         return range(len(messages))
 

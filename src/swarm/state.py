@@ -73,7 +73,7 @@ class State(dict[str, Any]):
             data |= {"begun": [id for id in old.begun if id in is_open], "new_from": min(old.new_from, len(new))}
             same = min((at for at, (one, other) in enumerate(zip(new, old.messages, strict=False)) if one != other), default=len(new))
             data["origins"] = {at: url for at, url in data["origins"].items() if int(at) < same}
-            data |= {"over": None, "output": None, "finish": None, "cut_off": False, "limit": None}
+            data |= {"over": None, "output": None, "finish": None, "cut_off": False, "limit": None, "cause": "input"}
         fork = State(data, agents)
         checked(fork)
         return fork
@@ -109,6 +109,7 @@ def _dumped(run: Run, agents: dict[str, Agent]) -> dict[str, Any]:
         "new_from": run.new_from,
         "context_variables": run.context if not run.path else {},
         "turn": run.replied,
+        "cause": run.cause if run.cause.startswith(("turn:", "call:", "policy:")) else "input",
         "finish": run.finish,
         "cut_off": run.cut_off,
         "over": run.over,
@@ -304,6 +305,7 @@ def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Ru
     run = Run(agents[saved.agent], checked_history(saved.messages, allow_open_tail=True), context, options, signal, outer, path)
     run.restore(saved.id, saved.new_from)
     run.turn = run.replied = saved.turn
+    run.cause = saved.cause
     run.finish, run.cut_off = saved.finish, saved.cut_off
     if run.history and (run.history[-1]["role"] in ("assistant", "tool") or "sender" in run.history[-1]):  # else there is more to say
         run.over, run.output = saved.over, saved.output

@@ -102,6 +102,7 @@ class Saved(_Form):
     new_from: Count
     context_variables: dict[str, Any]
     turn: Count
+    cause: str
     finish: str | None
     cut_off: bool
     over: Literal["complete", "stopped", "length", "refusal", "content_filter"] | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, cast
 
-from .history import is_dict, json_text
+from .history import is_dict
 
 Counter: TypeAlias = Callable[[str], int]
 """Counts the tokens of a text."""
@@ -33,16 +33,16 @@ def estimate(messages: Iterable[dict[str, Any]], count: Counter = about) -> int:
         messages: in Chat Completions form.
         count: how a text is counted.
     """
-    return sum(PER_MESSAGE + sum(_parts(message, count)) for message in messages)
+    total = 0
+    for message in messages:
+        content: Any = message.get("content")
+        total += PER_MESSAGE + (count(content) if isinstance(content, str) else _of_parts(content, count))
+        for call in message.get("tool_calls") or ():
+            function: Any = call.get("function") or {}
+            total += PER_MESSAGE + count(f"{function.get('name')} {function.get('arguments')}")
+    return total
 
 
-def _parts(message: dict[str, Any], count: Counter) -> Iterable[int]:
-    content: Any = message.get("content")
-    if isinstance(content, str):
-        yield count(content)
-    elif isinstance(content, list):
-        for part in cast("list[Any]", content):
-            text: Any = part.get("text") if is_dict(part) else None
-            yield count(text) if isinstance(text, str) else PER_PART
-    for call in message.get("tool_calls") or ():
-        yield PER_MESSAGE + count(json_text(call.get("function")))
+def _of_parts(content: Any, count: Counter) -> int:
+    parts = cast("list[Any]", content) if isinstance(content, list) else []
+    return sum(count(part["text"]) if is_dict(part) and isinstance(part.get("text"), str) else PER_PART for part in parts)

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import AgentError, ConfigError
 from .records import Approve as Approve
+from .records import ModelCall as ModelCall
 from .records import Pending as Pending
 from .records import Refuse as Refuse
 from .records import Response as Response

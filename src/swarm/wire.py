@@ -95,7 +95,10 @@ class WireHistory:
                     if size == 3:
                         continue
             new[at] = self._sendable(message, own, at == 0 and not self._sent)
-        self._sent += new
+        if self._sent:
+            self._sent += new
+        else:
+            self._sent = new
 
     def _with_answers(self, messages: list[Message]) -> list[Message]:
         """The messages with a placeholder wherever the results of tools are not followed by an answer of the assistant."""
@@ -109,36 +112,38 @@ class WireHistory:
             before = role
         return result
 
-    def with_system(self, text: str | None) -> list[Message]:
+    def with_system(self, text: str | None, encodes: bool = True) -> list[Message]:
         """The messages of a request, in a new list: the instructions first, or joined to a message that must be first or folded into the
         first user message, by profile.
 
         Args:
             text: the agent's instructions; None or "" sends none.
+            encodes: whether who sends it will ask for its JSON text.
         """
         sent, role = self._sent, self._profile.instruction_role
         if not text:
-            return self._request([], 0)
+            return self._request([], 0, encodes)
         at = None
         if role == "user":
             at = next((at for at, message in enumerate(sent) if message["role"] == "user"), None)
         elif self._profile.system_first and sent and sent[0]["role"] == role:
             at = 0
         if at is None:
-            return self._request([{"role": role, "content": text}], 0)
+            return self._request([{"role": role, "content": text}], 0, encodes)
         first = sent[at]
         content = (
             f"{text}\n\n{first['content']}" if isinstance(first["content"], str) else [{"type": "text", "text": text}, *first["content"]]
         )
-        return self._request([*sent[:at], {**first, "content": content}], at + 1)
+        return self._request([*sent[:at], {**first, "content": content}], at + 1, encodes)
 
-    def _request(self, head: list[Message], start: int) -> list[Message]:
+    def _request(self, head: list[Message], start: int, encodes: bool) -> list[Message]:
         """The messages of a request: a head of its own, then the history from `start` on."""
-        sent, request = self._sent, Encoded(head)
-        request += sent[start:] if start else sent
-        end = len(sent)
-        if end > _SHORT:
-            request.known = partial(self._pieces, len(head), start, end)
+        sent = self._sent[start:] if start else self._sent
+        if not encodes or len(sent) <= _SHORT:
+            return [*head, *sent]
+        request = Encoded(head)
+        request += sent
+        request.known = partial(self._pieces, len(head), start, start + len(sent))
         return request
 
     def _pieces(self, head: int, start: int, end: int, messages: list[Message]) -> Pieces | None:

@@ -152,26 +152,62 @@ def test_where_nobody_is_there_approvals_are_refused_and_said_to_be(swarm: Comma
 def test_a_person_is_asked_for_each_approval(swarm: Commands) -> None:
     swarm.write("payments.py", PAYMENTS)
     code, screen = swarm.terminal(
-        "chat", "payments:agent", typed=[("User: ", "pay\n"), ("[y/N] ", "y\n"), ("[y/N] ", "\n"), ("User: ", "\x04")]
+        "chat", "payments:agent", typed=[("User: ", "pay\n"), ("[y/N/edit] ", "y\n"), ("[y/N/edit] ", "\n"), ("User: ", "\x04")]
     )
     assert code == 0
-    assert "? pay(amount=1) needs approval. Run it? [y/N]" in screen
+    assert "? pay(amount=1) needs approval. Run it? [y/N/edit]" in screen
     assert "<- paid 1" in screen and "paid 2" not in screen
     assert "refused: The call was not approved." in screen
 
 
 def test_run_on_a_terminal_asks_too(swarm: Commands) -> None:
     swarm.write("payments.py", PAYMENTS)
-    code, screen = swarm.terminal("run", "payments:agent", "pay", typed=[("[y/N] ", "yes\n"), ("[y/N] ", "\x04")])
+    code, screen = swarm.terminal("run", "payments:agent", "pay", typed=[("[y/N/edit] ", "yes\n"), ("[y/N/edit] ", "\x04")])
     assert code == 0
     assert "<- paid 1" in screen and "paid 2" not in screen
+
+
+def test_a_person_may_change_the_arguments_first(swarm: Commands) -> None:
+    """D3: as one line of JSON, checked before it is used; an empty line goes back to the question."""
+    swarm.write("payments.py", PAYMENTS)
+    code, screen = swarm.terminal(
+        "chat",
+        "payments:agent",
+        typed=[
+            ("User: ", "pay\n"),
+            ("[y/N/edit] ", "edit\n"),
+            ("go back: ", "\x15not json\n"),
+            ("go back: ", '\x15{"amount": "much"}\n'),
+            ("go back: ", '\x15{"amount": 9}\n'),
+            ("pay(amount=2) needs approval. Run it? [y/N/edit] ", "e\n"),
+            ("go back: ", "\x15\n"),
+            ("[y/N/edit] ", "n\n"),
+            ("User: ", "\x04"),
+        ],
+    )
+    assert code == 0
+    assert 'go back: {"amount": 1}' in screen
+    assert screen.count("  ! ") == 2
+    assert "-> pay(amount=9)" in screen and "<- paid 9" in screen
+    assert "paid 1" not in screen and "paid 2" not in screen
+
+
+def test_ctrl_c_at_the_question_stops_the_reply(swarm: Commands) -> None:
+    """U05: nothing of it has run."""
+    swarm.write("payments.py", PAYMENTS)
+    code, screen = swarm.terminal(
+        "chat", "payments:agent", typed=[("User: ", "pay\n"), ("[y/N/edit] ", "\x03"), ("User: ", "again\n"), ("User: ", "\x04")]
+    )
+    assert code == 0
+    assert "! stopped" in screen and "paid" not in screen
+    assert "All done." in screen and "Traceback" not in screen
 
 
 def test_an_approval_inside_an_agent_that_is_a_tool(swarm: Commands) -> None:
     """D24: what is inside comes back, and the conversation goes on from there."""
     swarm.write("payments.py", PAYMENTS)
     code, screen = swarm.terminal(
-        "chat", "payments:boss", typed=[("User: ", "pay\n"), ("[y/N] ", "y\n"), ("User: ", "bye\n"), ("User: ", "/quit\n")]
+        "chat", "payments:boss", typed=[("User: ", "pay\n"), ("[y/N/edit] ", "y\n"), ("User: ", "bye\n"), ("User: ", "/quit\n")]
     )
     assert code == 0
     assert "<- paid 3" in screen and "Desk is done." in screen and "Boss is done." in screen and "Bye." in screen

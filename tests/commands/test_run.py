@@ -97,7 +97,7 @@ def test_json_prints_every_event_as_one_line_and_nothing_else(shop: Commands) ->
     assert kinds.count("HandedOff") == 1
     assert "noise" in result.stderr and "Turn 1: asking Triage" in result.stderr
     done = events[-1]
-    assert kinds[-1] == "Done" and set(done) == {"event", "agent", "stop_reason", "text", "usage", "messages"}
+    assert kinds[-1] == "Done" and set(done) == {"event", "agent", "cause", "stop_reason", "text", "usage", "messages"}
     assert (done["agent"], done["stop_reason"], done["text"]) == ("Refunds", "complete", "It is [red]on[/red] its way.")
     assert [message["role"] for message in done["messages"]] == ["assistant", "tool", "assistant", "tool", "tool", "assistant"]
     assert done["usage"]["calls"] == 3

@@ -238,6 +238,21 @@ def test_an_item_is_the_readers_own(mode: str, form: str, runner: asyncio.Runner
 
 
 @MODES
+@pytest.mark.parametrize("kind", [Together, OneByOne])
+def test_the_time_to_the_first_delta_is_noted(mode: str, kind: Callable[..., Any], runner: asyncio.Runner) -> None:
+    """D8: if there is one."""
+    held = Held(mode, "stream", Agent(), kind([*said(*WORDS), chunk({}, "stop")]), runner)
+    while not text_of(held.next()):
+        pass
+    held.rest()
+    first, whole = (getattr(held.stream.response.usage.by_call[0], name) for name in ("time_to_first_delta", "seconds"))
+    assert 0 < first < whole
+    held = Held(mode, "stream", Agent(), kind([chunk({}, "stop")]), runner)
+    held.rest()
+    assert held.stream.response.usage.by_call[0].time_to_first_delta is None
+
+
+@MODES
 def test_observers_hear_of_each_text_just_before_it_is_read(mode: str, runner: asyncio.Runner) -> None:
     """D47"""
     seen: list[Event] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ class Talk:
         requests: all requests that the model got.
     """
 
-    def __init__(self, drive: Drive, agent: Agent, context: dict[str, Any] | None = None) -> None:
+    def __init__(self, drive: Drive, agent: Agent, context: dict[str, Any] | None = None, policies: Sequence[Any] = ()) -> None:
         self.drive = drive
+        self.swarm = {"policies": policies}
         self.agent = agent
         self.context = context or {}
         self.messages: list[dict[str, Any]] = []
@@ -38,14 +40,14 @@ class Talk:
     def say(self, text: str, *turns: Any) -> Response:
         """One message of the user's; the model answers with `turns`, all of which must be used."""
         self.messages.append({"role": "user", "content": text})
-        response = self.drive(self.agent, self.messages, list(turns), context_variables=self.context)
+        response = self.drive(self.agent, self.messages, list(turns), context_variables=self.context, swarm=self.swarm)
         self.drive.model.assert_done()
         self.requests += self.drive.requests
         self.messages += response.messages
         self.called += [call.name for call in response.calls]
         self.told += [message["content"] for message in response.messages if message["role"] == "tool"]
         self.agent, self.context = response.agent or self.agent, response.context_variables
-        assert all(call.outcome == "ok" for call in response.calls), response.calls
+        assert all(call.outcome in ("ok", "refused") for call in response.calls), response.calls
         return response
 
 

@@ -13,6 +13,7 @@ from examples.routines import acme, step1_routine, step2_two_agents, step3_hando
 from examples.routines.acme import issues_and_repairs_agent, sales_agent, triage_agent
 from swarm import Agent, ChatClient, Handoff, Response, Swarm
 from swarm.models.scripted import call
+from swarm.policies import Approval
 from tests.examples.talk import Talk, script
 from tests.loopback import Answer, Loopback, Request, completion, json_answer, tool_call
 from tests.modes import Drive
@@ -153,18 +154,26 @@ def test_the_shop_and_its_tools() -> None:
     }
 
 
-@pytest.mark.parametrize(("answer", "result"), [("y", "The order is placed."), ("n", "The customer has cancelled the order.")])
+@pytest.mark.parametrize(
+    ("answer", "result"), [("y", "The order is placed."), ("n", "The call was not approved. The customer has cancelled the order.")]
+)
 def test_an_order_is_confirmed_first(drive: Drive, monkeypatch: pytest.MonkeyPatch, answer: str, result: str) -> None:
-    """K09: the price comes as an int."""
+    """K09, X09: the price comes as an int; the person is asked before the order is executed."""
     prompts: list[str] = []
     monkeypatch.setattr("builtins.input", lambda prompt="": prompts.append(prompt) or answer)
-    talk = Talk(drive, triage_agent)
+    talk = Talk(drive, triage_agent, policies=[Approval(acme.confirm)])
     order = call("execute_order", {"product": "anvil", "price": "10000"})
     talk.say("roadrunners!", call("transfer_to_sales_agent"), "An anvil?")
     talk.say("yes", order, "Very well.")
     assert prompts == ["Confirm the order? y/n: "]
     assert talk.told == ["Transfered to Sales Agent. Adopt persona immediately.", result]
     assert talk.agent is sales_agent
+
+
+def test_an_order_waits_where_nobody_is_asked(drive: Drive) -> None:
+    """X09"""
+    response = drive(sales_agent, "yes", [call("execute_order", {"product": "anvil", "price": 9})])
+    assert [item.name for item in response.pending] == ["execute_order"]
 
 
 def test_a_refund_after_the_fix_did_not_help(drive: Drive) -> None:
@@ -193,15 +202,19 @@ def test_escalating_to_a_human_ends_with_a_report(drive: Drive, capsys: pytest.C
 
 
 def test_the_shop_under_the_loop_by_hand_does_what_it_does_under_swarm(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either way the person is asked once before the order."""
     turns: Script = [("transfer_to_sales_agent", {}), ("execute_order", {"product": "anvil", "price": 9}), "Beep beep."]
-    monkeypatch.setattr("builtins.input", lambda _prompt="": "y")
+    prompts: list[str] = []
+    monkeypatch.setattr("builtins.input", lambda prompt="": prompts.append(prompt) or "y")
     results: list[Response] = []
-    for run in (step3_handoffs.run_full_turn, step3_handoffs.run_with_swarm):
+    for run, module in ((step3_handoffs.run_full_turn, step3_handoffs), (acme.run_with_swarm, acme)):
         with serve(*turns) as server:
-            monkeypatch.setattr(step3_handoffs, "swarm", connect(server))
+            client = connect(server).client
+            monkeypatch.setattr(module, "swarm", Swarm(client, policies=[Approval(acme.confirm)]))
             results.append(run(triage_agent, [{"role": "user", "content": "an anvil"}]))
     assert said(results[0].messages) == said(results[1].messages)
     assert results[0].agent is results[1].agent is sales_agent
+    assert prompts == ["Confirm the order? y/n: "] * 2
 
 
 # As a person runs them

@@ -93,6 +93,15 @@ def test_a_stream_that_breaks_off_is_an_error_after_its_chunks(ask: Ask, serve: 
     server.wait_until(lambda: server.open_connections == 0)
 
 
+def test_a_stream_that_ends_in_an_event_behind_its_finish_reason_is_broken_too(ask: Ask, serve: Any) -> None:
+    """S12: what was cut may have been the usage."""
+    seen: list[Any] = []
+    server = serve(sse(*text_chunks("a"), b'data: {"choices": [], "usa', done=False))
+    with pytest.raises(ConnectionFailed, match="broke"):
+        ask.stream(ChatClient(server.url, KEY), seen.append)
+    assert seen == text_chunks("a")
+
+
 @pytest.mark.parametrize("steps", [(), (b": keep-alive\n\n",), (b"\n",)])
 def test_a_stream_without_any_event_is_a_failed_connection(ask: Ask, serve: Any, steps: tuple[bytes, ...]) -> None:
     with pytest.raises(ConnectionFailed, match=r"without finish_reason and \[DONE\]"):

@@ -18,7 +18,9 @@ from swarm.effects import CallModel
 from swarm.models.offline import MODEL_NAME, OfflineModel, announcement
 from swarm.models.offline.embedder import WordOverlap
 from swarm.offers import table_of
+from swarm.policies import Approval
 from tests.models.offline_stage import TEXT, ask, call_of, function, model
+from tests.modes import Drive
 
 WEATHER = [function("get_weather", "Get the weather in a city.", ("city",), city=TEXT)]
 REFUND = [function("refund_item", "Refund an item.", ("item_id",), item_id=TEXT), function("send_mail", "Send a mail.", ("to",), to=TEXT)]
@@ -164,6 +166,14 @@ def test_a_marked_function_is_called_only_after_a_yes(mark: dict[str, Any]) -> N
     assert text_of(agent, user("please wipe disk d7"), said(question), user("no!")).startswith("All right, I leave it at that.")
     assert called(agent, user("please wipe disk d7"), said(question), user("hm, what time is it?")) == []
     assert called(agent, user("please wipe disk d7"), said(question), user("yes, but wait")) == []
+
+
+def test_it_does_not_ask_back_where_a_policy_asks(drive: Drive) -> None:
+    agent = Agent(name="Admin", functions=[tool(wipe_disk, approval=True)])
+    asked: list[str] = []
+    policies = [Approval(lambda call: asked.append(call.name))]
+    paused = drive(agent, "please wipe disk d7", OfflineModel(WordOverlap()), swarm={"policies": policies})
+    assert (paused.stop_reason, asked) == ("approval", ["wipe_disk"])
 
 
 def test_a_question_back_that_was_not_asked_is_not_answered() -> None:

@@ -125,6 +125,18 @@ def test_limits_of_the_schema_are_kept() -> None:
     assert found("9 stars", "rate", "stars", stars=stars) == {}
 
 
+def test_a_pattern_of_the_schema_tells_a_value() -> None:
+    four = {"type": "string", "pattern": r"^\d{4}$"}
+    assert found("my card ending in 4821 was stolen", "block_card", "last_four", last_four=four) == {"last_four": "4821"}
+    assert found("card 48210 was stolen (the blue one).", "block_card", "last_four", last_four=four) == {}
+    wagon = {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"}
+    assert found('move "AB12", please, not ab13', "move", "wagon", wagon=wagon) == {"wagon": "AB12"}
+    word = {"type": "string", "pattern": "^[a-z]+$"}
+    assert found("he lives in Lima", "find", "city", city={**word, "pattern": "^[A-Z][a-z]+$"}) == {"city": "Lima"}
+    broken = {"type": "string", "pattern": r"^[\d"}
+    assert found("go to Lima", "find", "city", city=broken) == {"city": "Lima"}
+
+
 def test_an_option_that_is_set_aside_is_not_chosen() -> None:
     language = {"type": "string", "enum": ["english", "german"]}
     assert found("not english but german", "set_language", "language", language=language) == {"language": "german"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
 
@@ -12,12 +12,13 @@ from ..core import Swarm
 from ..errors import Cancelled
 from ..events import Event
 from ..history import repaired
+from ..policies import Approval
 from ..types import Agent, Pending, Response
 from .failure import Failure
 from .target import reachable
 
 Show: TypeAlias = Callable[[Event], None]
-Decide: TypeAlias = Callable[[Sequence[Pending]], dict[str, Any]]
+Decide: TypeAlias = Callable[[Pending, Agent], Any]
 
 
 class Conversation:
@@ -44,8 +45,7 @@ class Conversation:
         options: dict[str, Any] | None = None,
         known: Iterable[Agent] = (),
     ) -> None:
-        self._client = client
-        self._swarm = Swarm(client)
+        self._swarm = Swarm(client, policies=[Approval(self._ask)])
         self._first = agent
         self._first_context = context_variables or {}
         self._options = options or {}
@@ -76,48 +76,34 @@ class Conversation:
         Args:
             text: what the person says.
             show: called with every event.
-            decide: asked for the `approvals` of calls that need a person's decision.
+            decide: asked about each call that needs a person's decision, see `swarm.policies.Approval`.
 
         Returns:
-            what the last run came to, or None if it was stopped before it began.
+            what the run came to, or None if it was stopped before it began.
 
         Raises:
             Exception: whatever ended a run.
         """
         said = [*self.messages, {"role": "user", "content": text}]
-        response = self._kept(said, lambda: self._listen(said, None, show))
-        while response is not None and response.stop_reason == "approval":
-            said, response = self._decided(said, response, decide(response.pending), show)
-        return response
-
-    def _decided(self, said: list[dict[str, Any]], paused: Response, approvals: dict[str, Any], show: Show) -> tuple[Any, Response | None]:
-        if any("/" in item.id for item in paused.pending):  # inside an agent that is used as a tool: only the state knows about it
-            return said, self._kept(said, lambda: self._resume(paused, approvals, show))
-        said = [*said, *paused.messages]
-        return said, self._kept(said, lambda: self._listen(said, approvals, show))
-
-    def _listen(self, messages: list[dict[str, Any]], approvals: dict[str, Any] | None, show: Show) -> Response | None:
-        stream = self._swarm.stream(self.agent, messages, self.context, approvals=approvals, **self._options)
-        with suppress(Cancelled), stream, _ctrl_c_cancels() as shielded:
-            shown = shielded(show)
-            for event in stream:
-                shown(event)
-        return stream.response
-
-    def _resume(self, paused: Response, approvals: dict[str, Any], show: Show) -> Response | None:
-        with suppress(Cancelled), _ctrl_c_cancels() as shielded:
-            swarm = Swarm(self._client, on_event=shielded(show))  # a resumed run is no stream, so it is watched
-            return swarm.resume(paused.state(), approvals, paused.context_variables, **self._options)
-        return None
-
-    def _kept(self, said: list[dict[str, Any]], run: Callable[[], Response | None]) -> Response | None:
+        self._decide = decide
         try:
-            response = run()
+            response = self._listen(said, show)
         except Exception as error:
             self._keep(said, getattr(error, "response", None))
             raise
         self._keep(said, response)
         return response
+
+    def _ask(self, call: Pending, agent: Agent) -> Any:
+        return self._decide(call, agent)
+
+    def _listen(self, messages: list[dict[str, Any]], show: Show) -> Response | None:
+        stream = self._swarm.stream(self.agent, messages, self.context, **self._options)
+        with suppress(Cancelled), stream, _ctrl_c_cancels() as shielded:
+            shown = shielded(show)
+            for event in stream:
+                shown(event)
+        return stream.response
 
     def _keep(self, said: list[dict[str, Any]], response: Response | None) -> None:
         if response is None or not response.messages:

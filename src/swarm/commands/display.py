@@ -1,15 +1,12 @@
 """What a conversation looks like: lines for a person, or JSON for a program. Both read the same events.
 
-Texts of models and tools are printed as they are: never as markup, and with control characters made visible, so that none can move the
-cursor, forge a line, or turn round the call that a person is asked to approve (the bidirectional controls of Unicode, UAX #9).
+Texts of models and tools are printed as they are: never as markup, and with control characters made visible.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any, Protocol, TextIO
 
-from pydantic_core import to_jsonable_python
 from rich.console import Console
 
 from ..events import (
@@ -24,10 +21,9 @@ from ..events import (
     ToolDone,
     ToolStarted,
 )
+from ..repl.visible import call_text, json_line, visible
 from ..types import Response, ToolCall
 
-_PICTURES = {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
-_VISIBLE = _PICTURES | dict.fromkeys([*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _EXPLAINED = ("complete", "stopped", "approval", "max_turns", "loop", "error")
 
 
@@ -85,7 +81,7 @@ class Lines:
                 self._line(f"{margin}  => {event.agent} hands over to {event.to}", "green")
             case LimitHit():
                 self._line(f"{margin}  ! stopped, {event.limit}: {event.reason}", "yellow")
-            case PolicyActed():
+            case PolicyActed() if event.policy != "Approval":  # what a person has just said
                 self._line(f"{margin}  * {event.policy} {event.what} {event.reason}".rstrip(), "dim")
             case _:
                 pass
@@ -140,7 +136,7 @@ class Lines:
     def error(self, text: str) -> None:
         """A line on standard error."""
         self._begin_anew()
-        self._errors.out(f"Error: {_visible(text)}", style="red", highlight=False)
+        self._errors.out(f"Error: {visible(text)}", style="red", highlight=False)
 
     def _begin_anew(self) -> None:
         self._break()
@@ -159,9 +155,9 @@ class Lines:
 
     def _write(self, text: str, style: str | None = None) -> None:
         if style is not None and self._console.is_terminal:
-            self._console.out(_visible(text), style=style, end="", highlight=False)
+            self._console.out(visible(text), style=style, end="", highlight=False)
         else:  # the console would turn tabs into spaces
-            self._console.file.write(_visible(text))
+            self._console.file.write(visible(text))
             self._console.file.flush()
 
 
@@ -189,31 +185,15 @@ class Json:
             self.event(Done(response.agent.name if response.agent is not None else "", response))
 
     def _write(self, event: dict[str, Any]) -> None:
-        print(_json(event), file=self._out, flush=True)
+        print(json_line(event), file=self._out, flush=True)
 
     def user(self, text: str) -> None:
         """Not an event."""
 
     def note(self, text: str) -> None:
         """A line on standard error."""
-        self._notes.out(_visible(text), highlight=False)
+        self._notes.out(visible(text), highlight=False)
 
     def error(self, text: str) -> None:
         """A line on standard error."""
         self.note(f"Error: {text}")
-
-
-def _visible(text: str) -> str:
-    return text.replace("\r\n", "\n").translate(_VISIBLE)
-
-
-def call_text(name: str, arguments: Any) -> str:
-    """A call as it would be written in Python; arguments that could not be read as they came."""
-    if not isinstance(arguments, dict):
-        return _visible(f"{name}({arguments or ''})")
-    pairs: dict[str, Any] = arguments  # type: ignore[assignment]  # JSON's keys are texts
-    return _visible(f"{name}({', '.join(f'{key}={_json(value)}' for key, value in pairs.items())})")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)

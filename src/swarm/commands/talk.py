@@ -7,19 +7,18 @@ import sys
 import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any
 
 import typer
 
 from ..debug import trace
 from ..events import Event
-from ..types import Pending, Refuse
+from ..repl.asking import ask_person
+from ..types import Agent, Approve, Pending, Refuse
 from .conversation import Conversation
-from .display import Display, Json, Lines, call_text
+from .display import Display, Json, Lines
 from .failure import Failure, describe
 from .slash import Slash
 
-_NOBODY = "nobody was there to approve it"
 _STOPPED = 130
 
 
@@ -123,19 +122,8 @@ class Talk:
                 self._display.user(text)
             yield text
 
-    def _decide(self, pending: Sequence[Pending]) -> dict[str, Any]:
-        return {item.id: self._decision(item) for item in pending}
-
-    def _decision(self, item: Pending) -> bool | Refuse:
-        wanted = call_text(item.name, item.arguments)
-        if not self._person:
-            self._display.note(f"  ? {wanted} needs approval: refused, since {_NOBODY}")
-            return Refuse(_NOBODY)
-        try:
-            return input(f"  ? {wanted} needs approval. Run it? [y/N] ").strip().lower() in ("y", "yes")
-        except (EOFError, KeyboardInterrupt):
-            self._display.note("")
-            return False
+    def _decide(self, call: Pending, agent: Agent) -> bool | Approve | Refuse:
+        return ask_person(call, agent, self._display.note, self._person)
 
 
 def _piped() -> Iterator[str]:

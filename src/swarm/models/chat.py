@@ -62,6 +62,8 @@ class ChatClient:
         ValueError: a limit that is not above zero.
     """
 
+    encodes = True  # asks the lists of a request for their JSON text; see `encoded`
+
     def __init__(
         self,
         base_url: str | None = None,

@@ -8,7 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .approval import Approval as Approval
+    from .cache import Cache as Cache
     from .checking import Block as Block
+    from .context_window import ContextWindow as ContextWindow
     from .fallback import Fallback as Fallback
     from .guardrail import Guardrail as Guardrail
     from .permission import Permission as Permission
@@ -18,10 +21,14 @@ if TYPE_CHECKING:
     from .rules import Allow as Allow
     from .rules import Deny as Deny
     from .small_model import SmallModel as SmallModel
+    from .summary import Summary as Summary
 
 _MODULES = {
     "Allow": "rules",
+    "Approval": "approval",
     "Block": "checking",
+    "Cache": "cache",
+    "ContextWindow": "context_window",
     "Deny": "rules",
     "Fallback": "fallback",
     "Guardrail": "guardrail",
@@ -30,9 +37,25 @@ _MODULES = {
     "Retry": "retry",
     "Router": "router",
     "SmallModel": "small_model",
+    "Summary": "summary",
 }
 
-__all__ = ["Allow", "Block", "Deny", "Fallback", "Guardrail", "Permission", "RateLimit", "Retry", "Router", "SmallModel"]
+__all__ = [
+    "Allow",
+    "Approval",
+    "Block",
+    "Cache",
+    "ContextWindow",
+    "Deny",
+    "Fallback",
+    "Guardrail",
+    "Permission",
+    "RateLimit",
+    "Retry",
+    "Router",
+    "SmallModel",
+    "Summary",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,8 @@ from ..events import PolicyActed
 from ..messages import text_of
 from ..models.client import client_of, model_for
 from ..models.profiles import ending
+from ..rerouting import rerouted
+from .inside import inside
 
 # That a model is not there comes as 404 (OpenAI, Groq, Ollama, vLLM), or in words: OpenRouter "... is not a valid model ID", DeepSeek
 # "Model Not Exist", Mistral "Invalid model: ...", OpenAI with 403 for a project without access.
@@ -82,7 +84,7 @@ class Fallback:
         first, name = client_of(call.client), call.request.get("model", "")
         for client, other in self._others:
             if call.run is not None and ((client is not None and client is not first) or other not in (None, name)):
-                yield call.run.rerouted(call, client, other or name)
+                yield rerouted(inside(call.run), call, client, other or name)
 
     def _may_help(self, error: ModelError) -> bool:
         """Whether another model may answer what this one did not."""

@@ -105,7 +105,8 @@ class Router:
         for scope in run.scopes:
             scope.handoffs += 1
         yield Emit(PolicyActed(start.agent.name, "Router", f"hands over to {agent.name}", why))
-        yield Emit(HandedOff(start.agent.name, agent.name, ""))
+        run.cause = "policy:Router"
+        yield Emit(HandedOff(start.agent.name, agent.name, "", run.cause))
 
 
 def _leads_to(tool: Tool, target: Agent) -> bool:

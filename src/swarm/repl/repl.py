@@ -14,6 +14,7 @@ from ..errors import ModelError
 from ..messages import text_of
 from ..parts import placeholder
 from ..types import Agent, Response
+from .asking import ask_person
 
 _BLUE, _MAGENTA, _GREY, _PLAIN = "\033[94m", "\033[95m", "\033[90m", "\033[0m"
 
@@ -28,7 +29,8 @@ def run_demo_loop(
     """Talk to agents in the terminal, until the end of input or Ctrl-C.
 
     History, active agent and context variables are kept from one message to the next. When the model fails, the error is printed and
-    what was done until then is kept.
+    what was done until then is kept. A person at the terminal is asked about calls that need an approval; what runs after an approval is
+    printed when it is done. Where nobody is there, such calls are refused.
 
     Args:
         starting_agent: who answers the first message.
@@ -44,27 +46,47 @@ def run_demo_loop(
     print("Starting Swarm CLI 🐝")
     messages: list[dict[str, Any]] = []
     agent, context = starting_agent, context_variables or {}
-    limit: dict[str, Any] = {} if max_turns is None else {"max_turns": max_turns}
+    options: dict[str, Any] = {"debug": debug} if max_turns is None else {"debug": debug, "max_turns": max_turns}
     while (text := _asked()) is not None:
         if not text.strip():
             continue
         said = [*messages, {"role": "user", "content": text}]
         try:
-            answer = client.run(agent=agent, messages=said, context_variables=context, stream=stream, debug=debug, **limit)
-            response: Response | None = process_and_print_streaming_response(answer) if stream else answer
-            failure = None
-        except ModelError as error:
-            response, failure = error.response, error
+            response, failure = _answered(client, agent, said, context, stream, options)
         except KeyboardInterrupt:
             print()
             return
-        if response is not None:
-            pretty_print_messages(response.messages if not stream else [said for said in response.messages if said["role"] == "user"])
         if failure is not None:
             print(f"Error: {failure}")
         if response is not None and (response.messages or failure is None):  # where nothing came, the person can simply ask again
             messages = [*said, *response.messages]
             agent, context = response.agent or agent, response.context_variables
+
+
+def _answered(
+    client: Any, agent: Agent, said: list[dict[str, Any]], context: dict[str, Any], stream: bool, options: dict[str, Any]
+) -> tuple[Response | None, ModelError | None]:
+    """The answer to what was said, printed, and what went wrong; the person is asked for approvals on the way."""
+    response, failure, shown = None, None, 0
+    try:
+        answer = client.run(agent=agent, messages=said, context_variables=context, stream=stream, **options)
+        response = process_and_print_streaming_response(answer) if stream else answer
+        while response is not None and response.stop_reason == "approval":
+            _print_rest(response, shown, stream)
+            shown, stream, state = len(response.messages), False, response.state()
+            approvals = {call.id: ask_person(call, state.agents[call.agent]) for call in response.pending}
+            response = client.resume(state, approvals, response.context_variables, **options)
+    except ModelError as error:
+        response, failure = error.response, error
+    if response is not None:
+        _print_rest(response, shown, stream)
+    return response, failure
+
+
+def _print_rest(response: Response, shown: int, streamed: bool) -> None:
+    """Print the messages that were not printed yet: all from `shown` on; of a stream what tools gave to see."""
+    rest = response.messages[shown:]
+    pretty_print_messages([message for message in rest if message["role"] == "user"] if streamed else rest)
 
 
 def _asked() -> str | None:

@@ -111,6 +111,14 @@ def _addresses(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> No
                 found[slot.name] = reading.take(free[0])
 
 
+def _patterned(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> None:
+    for slot in slots:
+        if slot.pattern is not None:
+            fitting = [span for span in reading.free(spans.bare_words(reading.text)) if slot.pattern.search(span.value)]
+            if fitting:
+                found[slot.name] = reading.take(fitting[0], slot.nouns)
+
+
 def _choices(reading: Reading, slots: list[Slot], found: dict[str, Any]) -> None:
     for slot in slots:
         if slot.kind == "enum":
@@ -327,4 +335,4 @@ def _list(text: str, slot: Slot, own: set[str]) -> list[Any] | None:
     return [item for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", listed) if (item := part.strip(" .!?"))] or None
 
 
-_FINDERS = (_addresses, _choices, _calendar, _identifiers, _quantities, _names, _texts)
+_FINDERS = (_patterned, _addresses, _choices, _calendar, _identifiers, _quantities, _names, _texts)

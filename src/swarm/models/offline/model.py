@@ -26,9 +26,10 @@ class OfflineModel:
     """A semantic router that stands in for a language model: it chooses among the functions of a request and fills their arguments.
 
     It finds the function whose name, description and examples are most similar to what the user said, or none; takes the arguments from
-    the user's words by rule; asks for a required one that is missing; asks back before a function marked `approval` or `effect="once"`;
-    after a handoff looks at the same words again with the new agent's functions, never going back; and reports results. It writes no text
-    of its own: every reply is a template. The same request always gets the same answer, and nothing is kept between requests.
+    the user's words by rule; asks for a required one that is missing; asks back before a function marked `effect="once"` or `approval`, the
+    latter unless a policy decides about approvals; after a handoff looks at the same words again with the new agent's functions, never
+    going back; and reports results. It writes no text of its own: every reply is a template. The same request always gets the same answer,
+    and nothing is kept between requests.
 
     It is a client (`chat.completions.create`) and a Model (`complete`, `stream`). Only as a Model does it see `@tool(examples=...)` and
     which functions are marked, since neither is part of a request.
@@ -97,9 +98,12 @@ def announcement() -> str:
 def hints(call: CallModel) -> dict[str, Hint]:
     """What the agent's tools say that is not in the request, by their names on the wire."""
     known: dict[str, Hint] = {}
+    run = call.run._run if call.run is not None else None  # type: ignore[reportPrivateUsage]  # to know whether others ask
+    asks = run is None or "approval" not in run.options.hooks
     for name, tool in table_of(call.agent).tools.items():
         target = tool.handoff.agent if tool.handoff is not None else None
-        known[name] = Hint(tool.examples, bool(tool.approval) or tool.effect == "once", tuple(table_of(target).tools) if target else ())
+        is_marked = tool.effect == "once" or (asks and bool(tool.approval))
+        known[name] = Hint(tool.examples, is_marked, tuple(table_of(target).tools) if target else ())
     return known
 
 

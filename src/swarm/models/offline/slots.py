@@ -61,11 +61,11 @@ class Slot:
 
     Attributes:
         name: the parameter's name.
-        kind: "integer", "number", "boolean", "enum", "array", or for strings one of the kinds above, or "text".
+        kind: "integer", "number", "boolean", "enum", "array", or for strings "pattern", one of the kinds above, or "text".
         options: the values of an enum.
         required: whether the call is wrong without it.
         nouns: stems of the words that stand next to its value when it is said: "order", "flight".
-        schema: its JSON Schema.
+        schema: its JSON Schema; pattern: the one of it, if it tells its value from a word.
     """
 
     def __init__(self, name: str, schema: Mapping[str, Any], required: bool) -> None:
@@ -74,6 +74,7 @@ class Slot:
         self.required = required
         self.options = [option for option in as_list(schema.get("enum")) if option is not None]
         self.phrase = in_words(name)
+        self.pattern = _telling(schema.get("pattern"))
         self.kind = self._kind()
         self.nouns = {stem(word) for word in words(self.phrase) if word not in _NOT_NOUNS and word not in STOPWORDS}
         for family in _SAME:
@@ -86,6 +87,8 @@ class Slot:
         kind = _type(self.schema)
         if kind != "string":
             return kind
+        if self.pattern is not None:
+            return "pattern"
         for kind, pattern in _PATTERNS:
             if pattern.search(self.phrase):
                 return kind
@@ -104,6 +107,16 @@ class Slot:
     def is_free_text(self) -> bool:
         """Whether any words will do as its value."""
         return self.kind in _FREE_TEXT
+
+
+def _telling(pattern: Any) -> re.Pattern[str] | None:
+    """A pattern that asks for digits; one that any word fits tells nothing."""
+    if not isinstance(pattern, str) or not re.search(r"\\d|0-9", pattern):
+        return None
+    try:
+        return re.compile(pattern)
+    except re.error:  # JSON Schema's are those of ECMAScript
+        return None
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -113,6 +113,13 @@ def ids(text: str) -> list[Span]:
     return [Span(m.start(), m.end(), m.group().lstrip("#")) for m in _ID.finditer(text)]
 
 
+def bare_words(text: str) -> list[Span]:
+    """Words as they stand between blanks, without the punctuation around them."""
+    found = ((m.start(), m.group()) for m in re.finditer(r"\S+", text))
+    inner = ((start + len(word) - len(word.lstrip("\"'(#")), word.lstrip("\"'(#").rstrip("\"').,;:!?")) for start, word in found)
+    return [Span(start, start + len(word), word) for start, word in inner if word]
+
+
 def numbers(text: str) -> list[Span]:
     """Numbers in digits or words, as int or float."""
     found = [Span(m.start(), m.end(), _number(m.group())) for m in _DIGITS.finditer(text)]

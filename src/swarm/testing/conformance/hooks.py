@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core import Swarm
-from ...effects import CallModel, CallTool, Emit, Flow, HandOff, Now, StartRun, Together
+from ...effects import CallModel, CallTool, Decide, Emit, Flow, HandOff, Now, StartRun, Together
 from ...types import Agent
 
 
@@ -86,6 +86,9 @@ class _Spy:
         return (yield from self._note(effect))
 
     def model(self, effect: CallModel) -> Flow:
+        return (yield from self._note(effect))
+
+    def approval(self, effect: Decide) -> Flow:
         return (yield from self._note(effect))
 
     def tool(self, effect: CallTool) -> Flow:

@@ -12,14 +12,19 @@ from ...effects import EFFECTS, KINDS, Call, Emit, Flow, HandOff, Reply, hooks_o
 from ...errors import Cancelled, ConnectionFailed
 from ...events import Done
 from ...models.scripted import ScriptedModel, call
-from ...types import Agent, Refuse, Response
+from ...types import Agent, Approve, Refuse, Response
 from ..assertions import assert_valid_history
 from .hooks import answering, by_hand, captured
 from .rules import require
 from .runs import MODES, run_in
 
 _MOST_TRIES = 1000
-_RETURNS: dict[str, Any] = {"run": Response, "model": Reply, "handoff": (Agent, Refuse)}
+_RETURNS: dict[str, Any] = {
+    "run": Response,
+    "model": Reply,
+    "approval": (bool, Approve, Refuse, type(None)),
+    "handoff": (Agent, Refuse),
+}
 _PAUSES = ("approval", "tool_calls")
 
 
@@ -64,7 +69,7 @@ class PolicyConformance:
         return run_in(mode, ScriptedModel(self.turns()), self.agent(), self.text, [policy])
 
     def test_its_hooks_are_generator_functions(self) -> None:
-        """A policy has at least one of the hooks run, model, tool, handoff, event, each a generator function of one effect."""
+        """A policy has at least one of the hooks run, model, approval, tool, handoff, event, each a generator function of one effect."""
         try:
             hooks_of([self.make()])
         except TypeError as error:
@@ -143,7 +148,7 @@ class PolicyConformance:
 
     def test_a_hook_gives_up_in_the_end(self) -> None:
         """What fails every time is not tried for ever."""
-        for kind, hook, effect, _ in self._hooks("model", "tool", "handoff", "run"):
+        for kind, hook, effect, _ in self._hooks("model", "approval", "tool", "handoff", "run"):
             came = by_hand(hook(effect), answering(kind, ConnectionFailed("not there")), most=_MOST_TRIES)
             require(not came.went_on, "A hook gives up what fails again and again.", f"{kind} asked {len(came.asked)} times")
             if came.error is None and kind in _RETURNS:
