@@ -11,7 +11,7 @@ from ..offers import OFFER_NAMES
 from ..tools import callback_parameters
 
 if TYPE_CHECKING:
-    from ..run import Run, RunInfo
+    from ..run import Run
 
 CHECK_NAMES = ("text", "tool", "arguments", *OFFER_NAMES)
 """What a check may ask for by parameter name."""
@@ -110,8 +110,3 @@ def _driven(flow: Flow, run: Run) -> Flow:
                 failure = error
     finally:
         failure = None  # a frame that kept its exception would be a reference cycle
-
-
-def inside(info: RunInfo) -> Run:
-    """The run behind what policies are told of it."""
-    return info._run  # type: ignore[reportPrivateUsage]  # kept from tools, which get a RunInfo too

@@ -13,7 +13,8 @@ from ..effects import CallModel, CallTool, Emit, Flow
 from ..errors import GuardrailTripped
 from ..events import PolicyActed
 from ..run import Run
-from .checking import Asking, Block, carried, inside
+from .checking import Asking, Block, carried
+from .inside import inside
 from .speech import checked_input, checked_output
 
 Place = Literal["input", "output", "arguments", "result"]

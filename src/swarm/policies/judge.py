@@ -14,7 +14,8 @@ from ..models.profiles import choose
 from ..outputs import output_of
 from ..run import RunInfo, base_url_of
 from ..types import Agent
-from .checking import Block, inside
+from .checking import Block
+from .inside import inside
 
 _TASK = """You check texts before they reach a reader. The rule:
 

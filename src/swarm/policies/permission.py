@@ -12,7 +12,7 @@ from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
 from .audit import logger, told
-from .checking import inside
+from .inside import inside
 from .route_tool import only_hands_over
 from .rules import Asked, Names, Rule
 

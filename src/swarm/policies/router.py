@@ -11,7 +11,7 @@ from ..limits import passed
 from ..meaning import Embed, Known, last_words_of_user
 from ..offers import ask, table_of
 from ..types import Agent
-from .checking import inside
+from .inside import inside
 
 if TYPE_CHECKING:
     from ..run import Run

@@ -12,8 +12,8 @@ from ..meaning import Embed
 from ..messages import text_of
 from ..schema import NotStrict
 from ..types import Agent
-from .checking import inside
 from .fewer import Fewer, hands_over
+from .inside import inside
 from .narration import narrates
 from .route_tool import ROUTE, merged, put_back, route_tool, transfers
 

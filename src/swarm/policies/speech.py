@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
 from ..messages import text_of
-from .checking import Block, carried, caught, inside
+from .checking import Block, carried, caught
 from .gates import Windows, passed
+from .inside import inside
 
 if TYPE_CHECKING:
     from ..run import Run
