@@ -37,6 +37,8 @@ ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "key", None, None, None)
 class Encoding(InstantModel):
     """Encodes a request as our client does, and answers in no time."""
 
+    encodes = True
+
     def complete(self, call: CallModel) -> Reply:
         outgoing(ENDPOINT, Timeout(), call.request, None, stream=False)
         return super().complete(call)

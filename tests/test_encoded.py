@@ -44,6 +44,8 @@ class Sending(ScriptedModel):
         bodies: what would have gone out.
     """
 
+    encodes = True
+
     def __init__(self, turns: list[Any]) -> None:
         super().__init__(turns)
         self.bodies: list[bytes] = []

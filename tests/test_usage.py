@@ -17,6 +17,7 @@ from swarm.effects import CallModel, Flow, Reply
 from swarm.errors import ConfigError, ConnectionFailed, LimitExceeded
 from swarm.events import Done, MessageDone, Nested
 from swarm.models.scripted import ScriptedModel, Turn, call
+from swarm.policies import Cache
 from swarm.prices import Price, checked, cost_of
 from swarm.records import ModelCall
 from tests.modes import Drive, streaming
@@ -152,6 +153,15 @@ def test_what_a_policy_answers_itself_costs_nothing_and_is_told_so(drive: Drive)
     done = events[-1]
     assert isinstance(done, Done)
     assert (done.response.usage.cost, done.response.usage.calls) == (0.0, 0)
+
+
+def test_a_hit_in_a_cache_costs_nothing(drive: Drive) -> None:
+    """D10"""
+    shared = {"policies": [Cache()], **OWN}
+    paid = drive(Agent(), "go", [Turn("ok", usage=(1_000, 10))], swarm=shared)
+    free = drive(Agent(), "go", drive.model, swarm=shared)
+    assert (paid.usage.cost, paid.usage.calls) == (pytest.approx(0.002_08), 1)
+    assert (free.text, free.usage.cost, free.usage.calls) == ("ok", 0.0, 0)
 
 
 def test_a_policys_own_calls_are_paid_by_the_agent_it_works_for(drive: Drive) -> None:

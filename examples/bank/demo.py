@@ -11,4 +11,4 @@ __all__ = ["about", "agent", "agents", "context_variables"]
 
 about = "A bank's support desk: accounts, payments that need consent above 1,000 euros, cards; on a real ledger."
 agent = front_desk
-context_variables: dict[str, Any] = {"ledger": Ledger(), "user": "Ada", "role": "customer"}
+context_variables: dict[str, Any] = {"ledger": Ledger(), "user": "Ada", "roles": "customer", "customer": "Ada"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,7 @@ class Ledger:
 
     def __init__(self, path: str | Path = ":memory:") -> None:
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._connection.close)
         self._lock = threading.RLock()
         self._connection.execute("PRAGMA foreign_keys = ON")
         self._connection.executescript(SCHEMA + SAMPLE)

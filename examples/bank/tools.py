@@ -17,7 +17,7 @@ APPROVAL_ABOVE = 1_000
 
 def _account(context: dict[str, Any]) -> tuple[Ledger, str]:
     ledger: Ledger = context["ledger"]
-    return ledger, ledger.account_of(context["user"])
+    return ledger, ledger.account_of(context["customer"])
 
 
 def in_cents(euros: float) -> int:
@@ -68,7 +68,7 @@ def transfer_money(context_variables: dict[str, Any], run: RunInfo, amount: floa
         return "The amount must be above zero."
     try:
         target = ledger.account_of(recipient)
-        ledger.transfer(account, target, cents, f"From {context_variables['user']} to {recipient}", run.idempotency_key or "")
+        ledger.transfer(account, target, cents, f"From {account} to {target}", run.idempotency_key or "")
     except Declined as why:
         return str(why)
     return f"{in_euros(cents)} were sent to {recipient}. {in_euros(ledger.balance(account))} are left."

@@ -55,8 +55,9 @@ def undecided(run: Run, planned: list[Planned]) -> Flow:
 
 def _decided(run: Run, call: Planned) -> Flow:
     assert call.tool is not None
-    if call.id in run.nested and call.id not in (run.approvals or {}):
-        return True  # the run inside it has begun
+    is_open = not run.approvals or call.id not in run.approvals
+    if is_open and (call.id in run.nested or not (call.tool.approval or _asks_about_all(run))):
+        return True  # the run inside it has begun, or nobody has anything to say
     effect = Decide(call.tool, call.id, call.arguments, run.agent, RunInfo(run, call.id))
     return (yield from (run.through(effect) if "approval" in run.options.hooks else decision(run, effect)))
 
@@ -73,10 +74,16 @@ def decision(run: Run, effect: Decide) -> Flow:
 
 def may_wait(run: Run, planned: list[Planned]) -> bool:
     """Whether there is anything to decide about a batch."""
-    anything = bool(run.approvals or run.nested or "approval" in run.options.hooks)
+    anything = bool(run.approvals or run.nested or _asks_about_all(run))
     for call in planned:
         anything = anything or (call.tool is not None and bool(call.tool.approval))
     return anything
+
+
+def _asks_about_all(run: Run) -> bool:
+    """Whether a policy wants to see the calls of tools that ask for no approval too."""
+    policies = run.options.hooks.get("approval")
+    return policies is not None and not all(getattr(policy, "only_marked", False) for policy in policies)
 
 
 def _check_ids(run: Run, decisions: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from . import approvals as deciding
 from . import calls, loop
 from .context import copied
 from .debug import trace
-from .effects import CallModel, CallTool, Decide, Emit, Flow, HandOff, hooks_of
+from .effects import CallModel, CallTool, Decide, Emit, Flow, HandOff
 from .events import Event, Nested, nested
 from .history import checked as checked_history
 from .limits import Limits
@@ -20,6 +20,7 @@ from .lowlevel import LowLevel, overridden
 from .models.client import model_for
 from .models.default import default_client
 from .models.profiles import Profile, checked
+from .nesting import hooks_of
 from .options import Options
 from .overrides import OverriddenModel
 from .prefix import watching_prefix
@@ -296,15 +297,19 @@ def _check_dicts(approvals: Any, context: Any) -> None:
 def innermost(run: Run, effect: Any) -> Flow:
     """What performs an effect behind the last policy."""
     if isinstance(effect, CallModel):
-        return (yield from ask_model(run, effect))
+        return ask_model(run, effect)
     if isinstance(effect, CallTool):
-        return (yield from calls.perform(run, effect))
+        return calls.perform(run, effect)
+    if isinstance(effect, Decide):
+        return deciding.decision(run, effect)
+    return loop.turns(run) if effect.kind == "run" else _settled(run, effect)
+
+
+def _settled(run: Run, effect: HandOff | Emit) -> Flow:
+    """A handoff that every policy lets pass, or an event, which is told if anybody watches."""
     if isinstance(effect, HandOff):
         return effect.target
-    if isinstance(effect, Decide):
-        return (yield from deciding.decision(run, effect))
-    if effect.kind == "run":
-        return (yield from loop.turns(run))
-    if run.path and not isinstance(effect.event, Nested):  # a policy's own; what the run tells is nested already
-        effect = Emit(nested(run.path, effect.event))
-    return (yield effect)
+    if run.options.watched:
+        # A policy's own event may stand in a run that is nested; what the run tells is nested already.
+        yield Emit(nested(run.path, effect.event)) if run.path and not isinstance(effect.event, Nested) else effect
+    return None

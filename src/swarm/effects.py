@@ -1,4 +1,4 @@
-"""What the loop may ask for, and how policies nest around what it asks.
+"""What the loop may ask for.
 
 The loop never calls a model, runs a tool, sleeps, reads a clock or awaits. It yields one of these objects, and a driver answers it.
 They are plain classes with slots: two dozen slotted dataclasses would cost 10 to 20 ms at import.
@@ -7,15 +7,14 @@ They are plain classes with slots: two dozen slotted dataclasses would cost 10 t
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from .events import Event, Nested, PolicyActed
-from .types import Agent, Approve, Refuse, Response
+from .types import Agent
 
 if TYPE_CHECKING:
     from contextvars import Context
 
+    from .events import Event
     from .records import ModelCall
     from .run import RunInfo
     from .tools import Tool
@@ -201,6 +200,9 @@ class Decide:
     """Say whether a call may run, before any call of its reply does. Answered with True: it needs no approval; an Approve or a Refuse: it
     was decided; or None: it waits for a decision, and so does the run.
 
+    If every policy with an `approval` hook has a true attribute `only_marked`, calls that need no approval and that the caller did not
+    decide about are not passed through them.
+
     Attributes:
         tool: the tool.
         id: the id of the call.
@@ -325,14 +327,6 @@ EFFECTS = (CallModel, CallTool, HandOff, Decide, StartRun, Call, Together, Sleep
 KINDS = ("run", "model", "approval", "tool", "handoff", "event")
 """The hooks a policy may have. Each is a generator function of one effect of that kind."""
 
-_RETURNS = {
-    "run": ("a Response", (Response,)),
-    "model": ("a Reply", (Reply,)),
-    "approval": ("True, an Approve, a Refuse or None", (bool, Approve, Refuse, type(None))),
-    "handoff": ("an Agent or a Refuse", (Agent, Refuse)),
-}
-"""What a hook must return; a tool's may return anything, and what an event's returns is not looked at."""
-
 T = TypeVar("T", CallModel, CallTool)
 
 
@@ -343,139 +337,3 @@ def _changed(effect: T, changes: dict[str, Any]) -> T:
     if changes:
         raise TypeError(f"{type(effect).__name__} has no {', '.join(changes)}; it has {', '.join(type(effect).__slots__)}")
     return other
-
-
-Hooks: TypeAlias = dict[str, list[Any]]
-
-
-def hooks_of(policies: Sequence[Any]) -> Hooks:
-    """The policies by the kind of effect they have a hook for, outermost first.
-
-    Raises:
-        TypeError: no sequence, a class instead of an instance, a policy without a hook, or a hook that is no generator function.
-    """
-    if not isinstance(policies, Sequence) or isinstance(policies, str):  # type: ignore[redundant-expr]  # callers without a type checker
-        raise TypeError(f"policies must be a list of policies, the first outermost, not {policies!r}")
-    hooks: Hooks = {}
-    for policy in policies:
-        if isinstance(policy, type):
-            raise TypeError(f"a policy must be an instance, not a class: policies=[{policy.__name__}(...)]")
-        found = [kind for kind in KINDS if getattr(policy, kind, None) is not None]
-        if not found:
-            raise TypeError(f"{policy!r} is no policy: it has none of the methods {', '.join(KINDS)}")
-        for kind in found:
-            if not isgeneratorfunction(getattr(policy, kind)):
-                raise TypeError(f"{type(policy).__name__}.{kind} must be a generator function: `return (yield effect)` passes an effect on")
-            hooks.setdefault(kind, []).append(policy)
-    return hooks
-
-
-class _Layer:
-    """One running hook, or the innermost flow (policy None), of the stack in `through`."""
-
-    __slots__ = ("effect", "flow", "index", "kind", "passed", "policy")
-
-    def __init__(self, effect: Any, start: int, passed: tuple[Any, ...], hooks: Hooks, innermost: Callable[[Any], Flow]) -> None:
-        self.effect = effect
-        self.kind: str = effect.kind
-        for index, policy in enumerate(hooks.get(self.kind, ())[start:], start):
-            if not any(policy is other for other in passed):
-                self.policy, self.index, self.passed = policy, index, (*passed, policy)
-                self.flow: Flow = getattr(policy, self.kind)(effect)
-                return
-        self.policy, self.index, self.passed = None, start, passed
-        self.flow = innermost(effect)
-
-    def explain(self, event: Event) -> None:
-        """Note in an event of the hook's what it stands around, if it does not say so itself."""
-        while isinstance(event, Nested):
-            event = event.event
-        if event.cause is None and isinstance(event, PolicyActed):
-            effect = self.effect
-            call_id = getattr(effect, "id", None) or getattr(effect, "call_id", None)
-            turn = effect.run.turn if getattr(effect, "run", None) is not None else 0
-            event.cause = f"call:{call_id}" if call_id else f"turn:{turn}" if turn else "input"
-
-    def under(self, asked: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> _Layer:
-        """The layer that takes an effect which this one asks for."""
-        if type(asked) is Emit:
-            self.explain(asked.event)
-        return _Layer(asked, self.index + 1 if asked.kind == self.kind else 0, self.passed, hooks, innermost)
-
-    def misfit(self, value: Any) -> TypeError | None:
-        """What to say of a hook that returns what its kind of effect cannot come to, usually because it forgot to return."""
-        if self.policy is None or self.kind not in _RETURNS:
-            return None
-        words, kinds = _RETURNS[self.kind]
-        if isinstance(value, kinds):
-            return None
-        a = "an" if self.kind == "approval" else "a"
-        return TypeError(
-            f"{type(self.policy).__name__}.{self.kind} returned {value!r}, but {a} {self.kind} hook returns {words}: "
-            "write `return (yield effect)` to pass its effect on"
-        )
-
-
-def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
-    """Pass an effect through the policies of its kind, and return what comes back.
-
-    An effect that a hook yields goes one layer in if it is of the hook's own kind. One of another kind passes the whole stack of that
-    kind, except every policy it has passed on its way (two judges would otherwise call each other for ever). Whatever no policy
-    takes, and all that the innermost flow yields, goes to the driver. One generator holds the stack, so depth costs no recursion.
-
-    Args:
-        effect: what is asked for.
-        hooks: the policies by kind.
-        innermost: makes the flow that performs an effect behind the last policy.
-
-    Raises:
-        TypeError: a hook returned what no effect of its kind comes to, or yielded what is no effect; the latter is raised at its `yield`.
-    """
-    return (yield from _composed(_Layer(effect, 0, (), hooks, innermost), hooks, innermost))
-
-
-def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
-    layers = [first]
-    answer: Any = None
-    failure: BaseException | None = None
-    try:
-        while True:
-            layer = layers[-1]
-            try:
-                asked = layer.flow.send(answer) if failure is None else layer.flow.throw(failure)
-            except StopIteration as stop:
-                answer, failure = stop.value, layer.misfit(stop.value)
-            except BaseException as error:
-                answer, failure = None, error
-            else:
-                answer = failure = None
-                if layer.policy is not None and not isinstance(asked, EFFECTS):
-                    failure = TypeError(f"{type(layer.policy).__name__}.{layer.kind} yielded {asked!r}, which is no effect (swarm.effects)")
-                elif layer.policy is None or asked.kind is None:
-                    if type(asked) is Together and layer.policy is not None:
-                        flows = [_alone(entry, layer, hooks, innermost) if isinstance(entry, EFFECTS) else entry for entry in asked.flows]
-                        asked = Together(flows, asked.limit, asked.decides)
-                    try:
-                        answer = yield asked
-                    except BaseException as error:
-                        failure = error
-                else:
-                    layers.append(layer.under(asked, hooks, innermost))
-                continue
-            layers.pop()
-            if not layers:
-                if failure is not None:
-                    raise failure
-                return answer
-    finally:
-        failure = None  # a frame that kept its exception would be a reference cycle
-
-
-def _alone(effect: Any, layer: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
-    """An effect of a hook as a flow that others may run beside."""
-    try:
-        if effect.kind is None:
-            return (yield effect)
-        return (yield from _composed(layer.under(effect, hooks, innermost), hooks, innermost))
-    except Exception as error:
-        return error

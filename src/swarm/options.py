@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .effects import Flow, Hooks
+from .effects import Flow
 from .limits import NO_LIMITS, Limits
+from .nesting import Hooks
 
 if TYPE_CHECKING:
     from .models.profiles import Profile

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .effects import CallModel, Emit, Flow, Hooks
+from .effects import CallModel, Emit, Flow
 from .events import PolicyActed
 from .legal import call_name
 from .messages import text_of
+from .nesting import Hooks
 from .types import Agent
 
 _ADVICE = {
@@ -55,7 +56,7 @@ _WATCH = PromptCache()
 
 def watching_prefix(hooks: Hooks) -> Hooks:
     """The policies, and innermost of those around model calls this one."""
-    return {**hooks, "model": [*hooks.get("model", ()), _WATCH]}
+    return {**hooks, "model": [*hooks.get("model", ()), (_WATCH, _WATCH.model)]}
 
 
 def _changes(before: _Sent, now: _Sent) -> Iterator[tuple[str, str]]:

@@ -11,11 +11,12 @@ from threading import TIMEOUT_MAX, Event, Lock
 from typing import Any, cast
 
 from . import events
-from .effects import CallModel, Emit, Flow, Reply, through
+from .effects import CallModel, Emit, Flow, Reply
 from .history import Start
 from .limits import Circles, Hit, Limits, Scope, Scopes, needs_cost, needs_tokens, remaining, smaller
 from .models.client import model_for
 from .models.profiles import Profile, choose
+from .nesting import through
 from .options import Options
 from .prices import require
 from .records import ModelCall
@@ -362,13 +363,9 @@ class Run:
             estimated,
             self.options.prices,
         )
-        cost = 0.0
-        if self.bounded or self.options.watched or self.options.hooks:
-            call = reply.call = ModelCall(*taken)
-            self.usage.note(call)
-            cost = (call.cost or 0.0) if self.bounded and needs_cost(self.scopes) else 0.0
-        else:
-            self.usage.note(taken)
+        reply.call = ModelCall(*taken) if self.bounded or self.options.watched or self.options.hooks else None
+        self.usage.note(reply.call or taken)
+        cost = (reply.call.cost or 0.0) if reply.call is not None and self.bounded and needs_cost(self.scopes) else 0.0
         for scope in self.scopes:
             scope.model_calls += 1
             scope.cost += cost

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .errors import StateError
 
 Count = Annotated[int, Field(ge=0)]
+Guarded = Annotated[str, Field(pattern="^guardrail:.")]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -86,7 +87,7 @@ class SavedOutcome(_Form):
     agent: str | None
     through_handoff: bool
     variables: dict[str, Any] | None
-    stop: bool
+    stop: bool | Guarded
     value: Any
     seconds: Seconds
     given: bool
@@ -105,7 +106,7 @@ class Saved(_Form):
     cause: str
     finish: str | None
     cut_off: bool
-    over: Literal["complete", "stopped", "length", "refusal", "content_filter"] | None
+    over: Literal["complete", "stopped", "length", "refusal", "content_filter"] | Guarded | None
     output: Any
     limit: SavedLimit | None
     usage: list[SavedModelCall]

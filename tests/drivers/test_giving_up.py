@@ -20,7 +20,7 @@ from swarm.messages import read_reply
 from swarm.models.scripted import ScriptedModel, Turn, call
 from tests.modes import Drive, streaming
 
-SHORT = 0.05
+SHORT = 0.2
 LONG = 5.0
 PIECE = {"choices": [{"delta": {"content": "one "}}]}
 WHOLE = {"choices": [{"message": {"role": "assistant", "content": "in time"}, "finish_reason": "stop"}]}
@@ -87,7 +87,7 @@ class Async:
 def test_the_limit_of_a_model_call(drive: Drive, kind: Any, timeout: float | None, context: bool) -> None:
     """X06: it is the call's own, worth another try, whatever the run's limit, and for any model."""
     model, patience = kind(), Patience(SHORT, context)
-    with pytest.raises(ModelTimeout, match=r"^no answer within 0.05 s$") as caught:
+    with pytest.raises(ModelTimeout, match=r"^no answer within 0.2 s$") as caught:
         drive(Agent(), "go", model, timeout=timeout, swarm={"policies": [patience]})
     model.gate.set()
     assert isinstance(caught.value, TransientError)
@@ -101,7 +101,7 @@ def test_the_limit_of_a_model_call(drive: Drive, kind: Any, timeout: float | Non
 def test_the_limit_of_a_run_in_a_model_call_with_a_longer_one(drive: Drive, kind: Any) -> None:
     """X05, X06"""
     model, patience = kind(), Patience(LONG)
-    with pytest.raises(RunTimeout, match=r"longer than its 0.05 s") as caught:
+    with pytest.raises(RunTimeout, match=r"longer than its 0.2 s") as caught:
         drive(Agent(), "go", model, timeout=SHORT, swarm={"policies": [patience]})
     model.gate.set()
     assert not isinstance(caught.value, TransientError)
@@ -145,7 +145,7 @@ def test_the_limit_of_a_model_call_lasts_to_the_end_of_its_stream(drive: Drive, 
                 closed.set()
 
     with pytest.raises(StreamBroken, match=r"no answer within 0.4 s") as caught:
-        drive(Agent(), "go", AsyncTrickle() if asynchronous else Trickle(), swarm={"policies": [Patience(8 * SHORT)]})
+        drive(Agent(), "go", AsyncTrickle() if asynchronous else Trickle(), swarm={"policies": [Patience(2 * SHORT)]})
     assert caught.value.partial is not None and caught.value.partial["content"].startswith("one ")
     assert isinstance(caught.value.cause, ModelTimeout)
     assert closed.wait(LONG)
@@ -190,7 +190,7 @@ def test_a_model_that_never_waits_is_limited_between_its_chunks(drive: Drive) ->
 
     if drive.streams:
         with pytest.raises(StreamBroken, match="no answer within"):
-            drive(Agent(), "go", Endless(), swarm={"policies": [Patience(4 * SHORT)]})
+            drive(Agent(), "go", Endless(), swarm={"policies": [Patience(SHORT)]})
 
 
 def test_the_limit_a_model_sees_leaves_the_effect_as_it_was(drive: Drive) -> None:
@@ -243,7 +243,7 @@ def test_an_async_tool_that_takes_too_long_is_cancelled(drive: Drive) -> None:
     """X04"""
     work = Cancellable()
     response = drive(Agent(functions=[tool(work, timeout=SHORT, name="work")]), "go", [call("work"), "done"])
-    assert response.messages[1]["content"] == "Error: timed out after 0.05 s"
+    assert response.messages[1]["content"] == "Error: timed out after 0.2 s"
     assert work.was_stopped()
 
 
@@ -368,7 +368,7 @@ def test_the_time_limit_of_a_run_inside_a_function_is_that_calls_failure(drive: 
     response = drive(Agent(functions=[ask, ask_async]), "go", [call("ask"), call("ask_async"), "done"], timeout=LONG)
     assert response.text == "done"
     texts = [m["content"] for m in response.messages if m["role"] == "tool"]
-    assert texts == ["Error: RunTimeout: the run took longer than its 0.05 s; what was done is on .response"] * 2
+    assert texts == ["Error: RunTimeout: the run took longer than its 0.2 s; what was done is on .response"] * 2
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -381,7 +381,7 @@ def test_what_leaves_a_run_is_a_plain_run_timeout(drive: Drive, parallel: bool) 
         return "late"
 
     with pytest.raises(RunTimeout) as caught:
-        drive(Agent(functions=[wait]), "go", [[call("wait"), call("wait")]], timeout=10 * SHORT, swarm={"parallel_tools": parallel})
+        drive(Agent(functions=[wait]), "go", [[call("wait"), call("wait")]], timeout=5 * SHORT, swarm={"parallel_tools": parallel})
     gate.set()
     assert type(caught.value) is RunTimeout
     assert caught.value.__cause__ is None and caught.value.__suppress_context__

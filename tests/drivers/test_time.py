@@ -16,7 +16,7 @@ from swarm.errors import ConnectionFailed, StreamBroken, TransientError
 from swarm.models.scripted import ScriptedModel, Turn, call
 from tests.modes import Drive, streaming
 
-SHORT = 0.05
+SHORT = 0.2
 LONG = 5.0
 
 
@@ -35,7 +35,7 @@ def test_a_tool_that_takes_too_long(drive: Drive, function: Any) -> None:
     """X04"""
     agent = Agent(functions=[tool(function, timeout=SHORT, name="wait")])
     response = drive(agent, "go", [call("wait"), "done"])
-    assert response.messages[1]["content"] == "Error: timed out after 0.05 s"
+    assert response.messages[1]["content"] == "Error: timed out after 0.2 s"
     assert response.calls[0].outcome == "timed_out"
     assert response.text == "done"
 

@@ -322,6 +322,21 @@ def test_a_run_with_the_policy_but_nothing_to_approve(drive: Drive) -> None:
     assert (response.text, shop.ran) == ("done", ["look_up bee"])
 
 
+@pytest.mark.parametrize(("options", "names_seen"), [({}, ["refund"]), ({"when": lambda: False}, ["look_up", "refund"])])
+def test_calls_that_need_no_approval_pass_it_by(drive: Drive, options: dict[str, Any], names_seen: list[str]) -> None:
+    """So it costs nothing while there is nothing to approve."""
+    seen: list[str] = []
+
+    class Noting(Approval):
+        def approval(self, call: Decide) -> Flow:
+            seen.append(call.tool.name)
+            return (yield from super().approval(call))
+
+    turns = [call("look_up", {"item": "bee"}), call("refund", {"amount": 5}), "done"]
+    drive(Shop().agent, "go", turns, swarm={"policies": [Noting(lambda: True, **options)]})
+    assert seen == names_seen
+
+
 def test_a_forged_history_is_not_run_without_approvals(drive: Drive) -> None:
     """D2: a policy that would say yes changes nothing about it."""
     shop = Shop()

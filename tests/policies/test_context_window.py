@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from hashlib import sha1
 from itertools import pairwise
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from swarm.effects import CallModel, Flow
 from swarm.errors import ContextLengthExceeded, RateLimitError
 from swarm.events import Event, PolicyActed
 from swarm.models.scripted import ScriptedModel, Turn, call
-from swarm.policies import ContextWindow, Retry, Summary, counting
+from swarm.policies import ContextWindow, Retry, Summary, context_window, counting
 from swarm.policies.cutting import Window
 from swarm.testing.conformance import PolicyConformance
 from swarm.tokens import PER_PART, about, estimate
@@ -237,9 +238,8 @@ def tiktoken(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
     fake = FakeTiktoken()
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    counting.counter_for.cache_clear()
-    yield fake
-    counting.counter_for.cache_clear()
+    monkeypatch.setattr(counting, "KNOWN", {})
+    return fake
 
 
 def test_tiktoken_is_asked_only_for_what_it_has_on_this_machine(
@@ -248,23 +248,19 @@ def test_tiktoken_is_asked_only_for_what_it_has_on_this_machine(
     place = tmp_path / sha1(b"https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken").hexdigest()
     assert counting.counter_for("gpt-4o") is about
     place.write_bytes(b"damaged")
-    counting.counter_for.cache_clear()
     assert counting.counter_for("gpt-4o") is about
     assert tiktoken.asked == [], "it would have downloaded"
     monkeypatch.setitem(counting._HASHES, "o200k_base", counting.sha256(b"damaged").hexdigest())  # type: ignore[reportPrivateUsage]
-    counting.counter_for.cache_clear()
     assert counting.counter_for("gpt-4o")("three words here") == 3
     assert counting.counter_for("llama3.1") is about
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    counting.counter_for.cache_clear()
     assert counting.counter_for("gpt-4o") is about
 
 
 def test_without_tiktoken_there_is_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    counting.counter_for.cache_clear()
+    monkeypatch.setattr(counting, "KNOWN", {})
     assert counting.counter_for("gpt-4o") is about
-    counting.counter_for.cache_clear()
 
 
 # Shortening
@@ -454,6 +450,23 @@ def test_agents_inside_agents_have_windows_of_their_own(drive: Drive) -> None:
     response = drive(outer, "go", turns, swarm=window(600))
     assert response.text == "out"
     assert all(is_valid(request["messages"]) for request in drive.requests)
+
+
+def test_a_vocabulary_is_read_once_and_off_the_event_loop(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D14"""
+    threads: list[str] = []
+
+    def counter(model: str) -> Any:
+        threads.append(threading.current_thread().name)
+        known[model] = about
+        return about
+
+    known: dict[str, Any] = {}
+    monkeypatch.setattr(context_window, "KNOWN", known)
+    monkeypatch.setattr(context_window, "counter_for", counter)
+    drive(AGENT, "go", uncounted(call("look", {"page": 1}), "done"), swarm=window(1_000))
+    assert len(threads) == 1
+    assert drive.mode.startswith("sync") or threads != [threading.main_thread().name]
 
 
 class TestConformance(PolicyConformance):

@@ -16,7 +16,7 @@ from swarm.effects import CallModel, Cut, Flow, Gate
 from swarm.errors import ConnectionFailed, StreamBroken
 from swarm.events import Delta, Event
 from swarm.models.scripted import ScriptedModel, Turn, call
-from swarm.policies import Block, Guardrail
+from swarm.policies import Block, Cache, Guardrail
 from swarm.policies.checks import Pattern
 from tests.modes import Drive, streaming
 
@@ -206,6 +206,17 @@ def test_a_gate_is_made_anew_for_each_try(drive: Drive) -> None:
     events = drive.events(Agent(), "go", turns, swarm={"policies": [own, Again()]})
     assert shown(events) == "kept TEXT"
     assert own.made == 2
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_a_cache_keeps_no_part_of_an_answer(drive: Drive, outside: bool) -> None:
+    """An answer that is not streamed is whole inside of the guardrail, so it is kept there, and blocked each time."""
+    guard, cache = Guardrail(Pattern("damn", longest=4), "output", name="g"), Cache()
+    model = ScriptedModel(["all is well and damn you", "a good answer"])
+    swarm = {"policies": [cache, guard] if outside else [guard, cache]}
+    reasons = [drive(Agent(), "go", model, swarm=swarm).stop_reason for _ in range(3)]
+    again = "complete" if outside or drive.streams else "guardrail:g"
+    assert reasons == ["guardrail:g", again, again]
 
 
 @streaming

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from swarm import Agent, AsyncSwarm, Result, RunInfo, Swarm
+from swarm import Agent, AsyncSwarm, Result, RunInfo, Swarm, load_state
 from swarm.effects import CallModel, Flow, Sleep
 from swarm.errors import AgentError, GuardrailTripped
 from swarm.events import Delta, Nested, PolicyActed
@@ -183,6 +184,14 @@ def test_a_check_beside_the_call_may_rewrite_too(drive: Drive) -> None:
     assert drive.requests[-1]["messages"][-1]["content"] == "dear you"
     assert response.text in ("first", "second")
     assert len(response.messages) == 1
+
+
+def test_a_mask_stands_in_front_of_the_call(drive: Drive) -> None:
+    """It looks at every message of the user, and the model is asked once."""
+    history = [{"role": "user", "content": text} for text in ("secret 1", "secret 2")]
+    response = drive(Agent(), history, ["ok"], swarm=guard(Pattern("secret", by="*"), "input", beside=True))
+    assert response.usage.calls == 1
+    assert "secret" not in str(drive.requests)
 
 
 def test_arguments_are_rewritten_and_checked_again(drive: Drive) -> None:
@@ -543,3 +552,20 @@ def test_without_a_guardrail_at_a_place_nothing_is_asked() -> None:
         return (await AsyncSwarm(ScriptedModel(["done"]), policies=[Guardrail(never, "result")]).run(Agent(), "go")).text
 
     assert asyncio.run(run()) == "done"
+
+
+@pytest.mark.parametrize("place", ["input", "output", "arguments"])
+def test_the_state_of_a_blocked_run_gives_its_response_again(drive: Drive, place: Any) -> None:
+    """D4: nothing is asked and nothing runs again."""
+
+    def echo(word: str) -> str:
+        return word
+
+    agent = Agent(name="A", functions=[echo])
+    turns = [call("echo", {"word": "damn"})] if place == "arguments" else ["oh damn"]
+    swarm = guard(polite, place, on_block="end")
+    response = drive(agent, "damn", turns, swarm=swarm)
+    state = load_state(json.loads(json.dumps(response.state())), agents=[agent])
+    again = drive.resume(state, [], swarm=swarm)
+    assert (again.stop_reason, again.text, again.messages) == (response.stop_reason, response.text, response.messages)
+    assert response.stop_reason == "guardrail:polite"

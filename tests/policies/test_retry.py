@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
+import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarm import Agent, Limits, RunInfo, Swarm, tool
+from swarm import Agent, ChatClient, Limits, RunInfo, Swarm, tool
 from swarm.effects import Now, Sleep
 from swarm.errors import (
     AuthenticationError,
@@ -30,6 +33,7 @@ from swarm.events import Nested, PolicyActed, ToolDone
 from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.policies import Retry
 from swarm.testing.conformance import PolicyConformance
+from tests.loopback import Loopback, completion, json_answer, sse, text_chunks
 from tests.modes import Drive, streaming
 from tests.policies.virtual import Clock
 
@@ -192,6 +196,22 @@ def test_inside_a_call_it_is_told_as_what_happens_there(drive: Drive, clock: Clo
     assert acted(events) == []
     told = [(event.call_id, event.event.policy) for event in events if isinstance(event, Nested) and isinstance(event.event, PolicyActed)]
     assert told == [("c1", "Retry")]
+
+
+@pytest.mark.parametrize("client", ["ours", "official"])
+def test_the_headers_of_a_real_answer_are_heeded(drive: Drive, clock: Clock, client: str) -> None:
+    """X07, P12: milliseconds, seconds and a date, over HTTP; of our client and of the official one."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+    body = {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}
+    asked = [{"retry-after-ms": "1500", "Retry-After": "2"}, {"Retry-After": "7"}, {"Retry-After": date}]
+    good = sse(*text_chunks("Hello")) if drive.streams else json_answer(completion())
+    with Loopback(*(json_answer(body, status, headers) for status, headers in zip((429, 503, 429), asked, strict=True)), good) as server:
+        made: Any = ChatClient(server.url, "key") if client == "ours" else openai.OpenAI(base_url=server.url, api_key="key", max_retries=0)
+        with made:
+            response = drive(Agent(), "hi", made, swarm={"policies": [Retry(random=lambda: 0.0)]})
+    assert response.text == "Hello"
+    assert clock.waits[:2] == [1.5, 7.0]
+    assert 30 < clock.waits[2] <= 40
 
 
 # Tools

@@ -63,7 +63,9 @@ class Gating:
         """
         text = "".join(self._shown)
         if reply is None or self.is_cut:
-            reply = Reply({"role": "assistant", "content": text}, None if reply is None else reply.usage)
+            reply = Reply(
+                {"role": "assistant", "content": text}, None if reply is None else reply.usage, "cut"
+            )  # no whole answer to a cache
             reply.cut = True
         else:
             content = reply.message.get("content")

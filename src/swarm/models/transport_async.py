@@ -228,8 +228,9 @@ class _Protocol(ResponseHandler):
             self._look_later(now)
 
     def data_received(self, data: bytes) -> None:
-        self.heard, self._last = True, monotonic()
-        super().data_received(data)
+        if data:  # aiohttp calls it with none when reading goes on
+            self.heard, self._last = True, monotonic()
+        ResponseHandler.data_received(self, data)
 
 
 class _Connector(aiohttp.TCPConnector):

@@ -35,6 +35,9 @@ class Approval:
             run pauses, with every call that needs an approval in `Response.pending`.
         when: whether a call needs an approval though its tool does not say so; asked about every such call, so it must not block.
 
+    Attributes:
+        only_marked: whether calls of tools that ask for no approval are none of its business, which makes them cost nothing.
+
     Raises:
         AgentError: one of them asks for a parameter that nobody fills.
         TypeError: one of them is no function.
@@ -44,6 +47,7 @@ class Approval:
     def __init__(self, ask: Callable[..., Any], *, when: Callable[..., Any] | None = None) -> None:
         self._ask = ask
         self._when = when
+        self.only_marked = when is None
         self._names: dict[str, tuple[str, ...]] = {}
         for name, function in (("ask", ask), ("when", when)):
             if function is not None:

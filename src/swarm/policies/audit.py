@@ -6,27 +6,34 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from ..effects import Emit
+from ..effects import Emit, Flow
 from ..events import PolicyActed
-from .rules import Asked
+from .asked import Asked
+from .rules import Rule
 
 logger = logging.getLogger("swarm.audit")
 
 
-def told(asked: Asked, shown: Callable[[dict[str, Any]], Any], decision: str, rule: str, why: str, call_id: str | None = None) -> Emit:
-    """Write a decision down, and tell of it.
+def told(asked: Asked, shown: Callable[[dict[str, Any]], Any], decision: str, rule: Rule | None, call_id: str | None = None) -> Flow:
+    """Write a decision down, and tell whoever watches.
 
     Args:
         asked: what was decided.
         shown: what of the arguments is written down.
         decision: "allowed", "refused", or "withheld" of a tool that was not offered.
-        rule: the rule that decided, or "default".
-        why: what the rule says.
+        rule: the rule that decided, or None for the default.
         call_id: the id of the call, if it was made.
     """
-    arguments = None if asked.arguments is None else shown(asked.arguments)
-    detail = {"decision": decision, "user": asked.user, "roles": list(asked.roles), "agent": asked.agent, "call_id": call_id, "rule": rule}
-    detail |= {"to": asked.to} if asked.to else {"tool": asked.tool, "arguments": arguments}
+    watched = asked.run.options.watched
+    if not watched and not logger.isEnabledFor(logging.INFO):
+        return
+    by = "default" if rule is None else repr(rule)
+    detail = {"decision": decision, "user": asked.user, "roles": list(asked.roles), "agent": asked.agent, "call_id": call_id, "rule": by}
+    if asked.to:
+        detail["to"] = asked.to
+    else:
+        detail |= {"tool": asked.tool, "arguments": None if asked.arguments is None else shown(asked.arguments)}
     logger.info("%s", detail, extra={"audit": detail})
-    event = PolicyActed(asked.agent, "Permission", f"{decision} {asked.to or asked.tool}", why or rule, detail)
-    return Emit(event)
+    if watched:
+        why = by if rule is None or not rule.reason else rule.reason
+        yield Emit(PolicyActed(asked.agent, "Permission", f"{decision} {asked.to or asked.tool}", why, detail))

@@ -51,20 +51,22 @@ class Asking:
         self._name = name
         self._wanted = callback_parameters(check, CHECK_NAMES) or ()
 
-    def verdict(self, run: Run, text: str, tool: str = "", arguments: dict[str, Any] | None = None) -> Flow:
-        """A flow for a driver: None if the check lets pass, a Block, or what to put in the place of what it looked at.
+    def verdict(self, run: Run, text: str, tool: str = "", arguments: dict[str, Any] | None = None, *, hook: bool = True) -> Flow:
+        """None if the check lets pass, a Block, or what to put in the place of what it looked at.
 
         Args:
             run: the run.
             text: what is looked at.
             tool: the tool's name, about a call.
             arguments: the call's arguments, if it is about them.
+            hook: whether a hook asks; else the flow goes to a driver as it is.
         """
         about = {"text": text, "tool": tool, "arguments": arguments}
         given = {name: about[name] if name in about else run.about(name) for name in self._wanted}
         value: Any = yield Call(self._check, (), given)
         if isgenerator(value):
-            value = yield from _driven(value, run)
+            flow = _driven(value, run)
+            value = (yield from carried(flow)) if hook else (yield from flow)
         if value is None or value is True or (isinstance(value, str) and value == text):
             return None
         if value is False:

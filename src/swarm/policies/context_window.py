@@ -10,10 +10,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Literal
 
-from ..effects import CallModel, Emit, Flow, Reply
+from ..effects import Call, CallModel, Emit, Flow, Reply
 from ..errors import ContextLengthExceeded
 from ..events import PolicyActed
-from .counting import counter_for
+from ..tokens import Counter
+from .counting import KNOWN, counter_for
 from .cutting import Window
 from .summary import Summary
 
@@ -50,7 +51,8 @@ class ContextWindow:
         """Send no more than fits."""
         kept: dict[Any, Any] = call.run.state(self) if call.run is not None else {}
         model = call.request.get("model", "")
-        window, key = self._window(call, kept), (call.agent, call.path, model)
+        count = KNOWN.get(model) or (yield Call(counter_for, (model,), worker=True))  # off the event loop, since it reads a file
+        window, key = self._window(call, kept, count), (call.agent, call.path, model)
         scale, limit = kept.get(("scale", model), 1.0), kept.get(("limit", model), self.max_tokens)
         if window.tokens * scale > limit or window.gone:
             kept[key] = window
@@ -70,12 +72,11 @@ class ContextWindow:
         _learn(kept, model, window, reply)
         return reply
 
-    def _window(self, call: CallModel, kept: dict[Any, Any]) -> Window:
-        model = call.request.get("model", "")
-        window = kept.get((call.agent, call.path, model))
+    def _window(self, call: CallModel, kept: dict[Any, Any], count: Counter) -> Window:
+        window = kept.get((call.agent, call.path, call.request.get("model", "")))
         is_folded = bool(vars(call.agent)["instructions"])
         if window is None or not window.take(call.request, is_folded):
-            window = Window(counter_for(model))
+            window = Window(count)
             window.take(call.request, is_folded)
         return window
 

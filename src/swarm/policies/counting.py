@@ -5,7 +5,6 @@ asked only for what its cache holds, whole.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from hashlib import sha1, sha256
 from importlib import import_module
 from pathlib import Path
@@ -21,9 +20,17 @@ _HASHES = {
 }
 
 
-@lru_cache(maxsize=256)
+KNOWN: dict[str, Counter] = {}
+"""How texts are counted, by model, as far as it was asked."""
+
+
 def counter_for(model: str) -> Counter:
-    """How the texts of a model are counted best, without a network: by tiktoken, or by estimate."""
+    """How the texts of a model are counted best, without a network: by tiktoken, whose vocabulary takes a while to read, or by estimate."""
+    KNOWN[model] = counter = _counter_for(model)
+    return counter
+
+
+def _counter_for(model: str) -> Counter:
     try:
         tiktoken = import_module("tiktoken")
         name = tiktoken.encoding_name_for_model(model)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..effects import Cut, Flow, Gate
-from .checking import Block, carried
+from .checking import Block
 
 Judge = Callable[[str], Flow]
 Cutting = Callable[[Block, bool], Cut]
@@ -116,7 +116,7 @@ def passed(gate: Gate, text: str) -> Flow:
     shown: list[str] = []
     for ask in (lambda: gate.feed(text), gate.end):
         for item in ask():
-            came: Any = item if isinstance(item, str | Cut) else (yield from carried(item))
+            came: Any = item if isinstance(item, str | Cut) else (yield from item)
             shown.append(came.text if isinstance(came, Cut) else came)
             if isinstance(came, Cut):
                 return "".join(shown)

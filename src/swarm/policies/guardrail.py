@@ -13,7 +13,7 @@ from ..effects import CallModel, CallTool, Emit, Flow
 from ..errors import GuardrailTripped
 from ..events import PolicyActed
 from ..run import Run
-from .checking import Asking, Block, carried
+from .checking import Asking, Block
 from .inside import inside
 from .speech import checked_input, checked_output
 
@@ -77,7 +77,7 @@ class Guardrail:
         self.message, self.on_block, self.window, self.check = message, on_block, window, check
         called = check if hasattr(check, "__code__") else type(check).__call__
         waits = iscoroutinefunction(called) or isgeneratorfunction(called)
-        self.beside = waits if beside is None else beside
+        self.beside = (waits if beside is None else beside) and not getattr(check, "everywhere", False)
         self.asking = Asking(check, self.name)
 
     def model(self, call: CallModel) -> Flow:
@@ -91,7 +91,7 @@ class Guardrail:
         run, tool = inside(call.run), call.tool
         if "arguments" in self.on:
             text = to_json(call.arguments, fallback=str, inf_nan_mode="strings").decode()
-            verdict = yield from carried(self.asking.verdict(run, text, tool.name, call.arguments))
+            verdict = yield from self.asking.verdict(run, text, tool.name, call.arguments)
             if isinstance(verdict, Block):
                 return (yield from self._refused(call, verdict, "arguments"))
             if verdict is not None:
@@ -103,7 +103,7 @@ class Guardrail:
         outcome = value if isinstance(value, Outcome) else read(value, tool)
         if outcome.kind != "ok" or outcome.agent is not None:
             return value
-        verdict = yield from carried(self.asking.verdict(run, outcome.text, tool.name))
+        verdict = yield from self.asking.verdict(run, outcome.text, tool.name)
         if isinstance(verdict, Block):
             return (yield from self._refused(call, verdict, "result"))
         if verdict is None:

@@ -11,10 +11,12 @@ from ..effects import CallModel, CallTool, Flow, HandOff, Message, StartRun
 from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
+from .asked import Asked
 from .audit import logger, told
 from .inside import inside
+from .narrowing import merge_changes, without_tools
 from .route_tool import only_hands_over
-from .rules import Asked, Names, Rule
+from .rules import Names, Rule
 
 _REFUSED = "This is not permitted here."
 
@@ -75,25 +77,25 @@ class Permission:
         sent = [entry["function"]["name"] for entry in offers if entry["function"]["name"] in run.offered]
         for name in sent:
             asked = self._about(run, run.offered[name])
-            allowed, rule, why = yield from self._decided(asked)
+            allowed, rule = yield from self._decided(asked)
             if not allowed:
                 withheld.add(name)
                 known = call.run.state(self).setdefault("withheld", set())
                 if (asked.agent, name) not in known:
                     known.add((asked.agent, name))
-                    yield told(asked, self._audit_arguments, "withheld", rule, why)
+                    yield from told(asked, self._audit_arguments, "withheld", rule)
         run.withheld = frozenset(run.offered) - frozenset(sent) | withheld
-        return (yield call.replace(request=_without(call.request, withheld)) if withheld else call)
+        return (yield call.replace(request=without_tools(call.request, withheld)) if withheld else call)
 
     def tool(self, call: CallTool) -> Flow:
         """Run the call if it is allowed, with the secrets that its tool may have."""
         run = inside(call.run)
         if not only_hands_over(call.tool):  # which is decided in `handoff`
             asked = self._about(run, call.tool, call.arguments)
-            allowed, rule, why = yield from self._decided(asked)
-            yield told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, why, call.id)
+            allowed, rule = yield from self._decided(asked)
+            yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, call.id)
             if not allowed:
-                return Outcome("refused", why or _REFUSED)
+                return Outcome("refused", _said(rule))
         if not self._secrets or not call.tool.context_parameter:
             return (yield call)
         kept = {name for name, tools in self._secrets.items() if not any(fnmatchcase(call.tool.name, tool) for tool in tools)}
@@ -102,14 +104,15 @@ class Permission:
         try:
             return (yield call.replace(variables=given))
         finally:
-            _merge(run.context, before, given)
+            merge_changes(run.context, before, given)
 
     def handoff(self, change: HandOff) -> Flow:
         """Let the other agent take over if it is allowed."""
-        asked = self._asked(inside(change.run), "", change.target.name)
-        allowed, rule, why = yield from self._decided(asked)
-        yield told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, why, change.call_id)
-        return (yield change) if allowed else Refuse(why or _REFUSED)
+        run = inside(change.run)
+        asked = self._asked(run, "", change.target.name)
+        allowed, rule = yield from self._decided(asked)
+        yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, change.call_id)
+        return (yield change) if allowed else Refuse(_said(rule))
 
     def _about(self, run: Run, tool: Tool, arguments: dict[str, Any] | None = None) -> Asked:
         return self._asked(run, "", tool.handoff.agent.name) if tool.handoff is not None else self._asked(run, tool.name, "", arguments)
@@ -120,31 +123,21 @@ class Permission:
         return Asked(run, user, roles, run.agent.name, tool, to, arguments)
 
     def _decided(self, asked: Asked) -> Flow:
-        """Whether it is allowed, or may be once the arguments are known; which rule says so; and what it says."""
+        """Whether it is allowed, or may be once the arguments are known; and the rule that says so, None for the default."""
         may_be = False
         for rule in self._rules:
+            if not rule.fits(asked):
+                continue
             try:
-                applies = yield from rule.applies(asked)
+                applies = rule.when is None or (yield from rule.holds(asked))
             except Exception as error:
                 logger.warning("a rule could not be told, so it is taken against the call: %r: %s", rule, type(error).__name__)
                 applies = not rule.allows
             if applies:
-                return rule.allows, repr(rule), rule.reason
+                return rule.allows, rule
             may_be = may_be or (applies is None and rule.allows)
-        return may_be or self._default, "default", ""
+        return may_be or self._default, None
 
 
-def _without(request: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """A request that does not offer these tools."""
-    tools = [entry for entry in request["tools"] if entry["function"]["name"] not in names]
-    choice = request.get("tool_choice")
-    forced = cast("Message", choice).get("function", {}).get("name") if isinstance(choice, dict) else None
-    gone = {"tools", "tool_choice", "parallel_tool_calls"} if not tools else {"tool_choice"} if forced in names else set[str]()
-    return {name: value for name, value in ({**request, "tools": tools}).items() if name not in gone}
-
-
-def _merge(context: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Put into the context what a tool changed in its view of it."""
-    for name in before.keys() - after.keys():
-        context.pop(name, None)
-    context.update({name: value for name, value in after.items() if name not in before or before[name] is not value})
+def _said(rule: Rule | None) -> str:
+    return (rule.reason if rule is not None else "") or _REFUSED

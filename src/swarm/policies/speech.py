@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
 from ..messages import text_of
-from .checking import Block, carried, caught
+from .checking import Block, caught
 from .gates import Windows, passed
 from .inside import inside
 
@@ -22,7 +22,7 @@ def checked_output(guard: Guardrail, call: CallModel) -> Flow:
 
     def gate() -> Gate:
         blocks.clear()
-        return _gate(guard, run, blocks)
+        return _gate(guard, run, blocks, hook=False)
 
     reply: Reply = yield from checked_input(guard, call.replace(gates=(gate, *call.gates)) if call.stream else call)
     if reply.finish_reason == guard.reason:
@@ -30,7 +30,7 @@ def checked_output(guard: Guardrail, call: CallModel) -> Flow:
     text = text_of(reply.message)
     if not reply.told and text:
         blocks.clear()
-        shown = yield from passed(_gate(guard, run, blocks), text)
+        shown = yield from passed(_gate(guard, run, blocks, hook=True), text)
         if blocks:
             reply.message = {"role": "assistant", "content": shown}
         elif shown != text:
@@ -46,7 +46,7 @@ def checked_output(guard: Guardrail, call: CallModel) -> Flow:
     return _ended(guard, reply)
 
 
-def _gate(guard: Guardrail, run: Run, blocks: list[Block]) -> Gate:
+def _gate(guard: Guardrail, run: Run, blocks: list[Block], hook: bool) -> Gate:
     """The gate for one answer; a Block is noted, and ends the answer with what is said of it."""
 
     def cut(block: Block, begun: bool) -> Cut:
@@ -54,7 +54,7 @@ def _gate(guard: Guardrail, run: Run, blocks: list[Block]) -> Gate:
         return Cut("" if guard.on_block == "raise" else "\n\n" * begun + guard.says(block, "output"))
 
     own: Any = getattr(guard.check, "gate", None)  # a check that can look at a text as it comes
-    return Windows(lambda text: guard.asking.verdict(run, text), guard.window, cut) if own is None else own(cut)
+    return Windows(lambda text: guard.asking.verdict(run, text, hook=hook), guard.window, cut) if own is None else own(cut)
 
 
 def checked_input(guard: Guardrail, call: CallModel) -> Flow:
@@ -68,13 +68,13 @@ def checked_input(guard: Guardrail, call: CallModel) -> Flow:
     verdicts: dict[str, str] = {}
     reply: Any = None
     for text in _inputs(run, everywhere=getattr(guard.check, "everywhere", False)):
-        flow = guard.asking.verdict(run, text)
         if guard.beside:
-            verdict, reply = yield Together([caught(flow), call], decides=lambda came: came is None)
+            flow = caught(guard.asking.verdict(run, text, hook=False))
+            verdict, reply = yield Together([flow, call], decides=lambda came: came is None)
             if isinstance(verdict, Exception):
                 raise verdict
         else:
-            verdict = yield from carried(flow)
+            verdict = yield from guard.asking.verdict(run, text)
         if verdict is not None and guard.beside and reply is None:
             _count_given_up(run, call)
         if isinstance(verdict, Block):

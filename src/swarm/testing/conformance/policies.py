@@ -8,10 +8,11 @@ from typing import Any
 
 from ...calls import Outcome
 from ...core import Swarm
-from ...effects import EFFECTS, KINDS, Call, Emit, Flow, HandOff, Reply, hooks_of
+from ...effects import EFFECTS, KINDS, Call, Emit, Flow, HandOff, Reply
 from ...errors import Cancelled, ConnectionFailed
 from ...events import Done
 from ...models.scripted import ScriptedModel, call
+from ...nesting import hooks_of
 from ...types import Agent, Approve, Refuse, Response
 from ..assertions import assert_valid_history
 from .hooks import answering, by_hand, captured
