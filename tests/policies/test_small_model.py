@@ -15,7 +15,7 @@ from swarm.errors import RateLimitError
 from swarm.events import Delta, HandedOff, Nested, PolicyActed
 from swarm.meaning import sentence_model
 from swarm.models.scripted import Turn, call
-from swarm.policies import Allow, Permission, Retry, Router, SmallModel
+from swarm.policies import Allow, Approval, Permission, Retry, Router, SmallModel
 from swarm.testing.conformance import PolicyConformance
 from tests.look import is_valid, tool_names, tool_texts
 from tests.modes import Drive
@@ -142,7 +142,8 @@ def test_permissions_decide_about_the_agents_behind_it(drive: Drive) -> None:
     """H23: Permission before SmallModel: who may not be handed to is not in the list, and the call itself needs no rule."""
     other = Agent(name="Other")
     triage = Agent(name="Triage", handoffs=[SALES, REFUNDS, other])
-    policies = [Permission([Allow(to=["Sales", "Refunds"])]), SmallModel()]
+    asking = Approval(lambda: True, when=lambda: True)
+    policies = [Permission([Allow(to=["Sales", "Refunds"])]), asking, SmallModel()]
     turns = [call("route", {"agent": "Other"}), call("transfer_to_other"), call("route", {"agent": "Sales"}), "ok"]
     response = drive(triage, "go", turns, swarm={"policies": policies})
     (offer,) = drive.requests[0]["tools"]
