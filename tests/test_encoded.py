@@ -231,7 +231,7 @@ def test_what_is_made_from_a_list_that_knows_its_text_is_a_plain_list() -> None:
     assert all(other == known for other in made)
     assert json.loads(json.dumps(known)) == json.loads(to_json(known)) == known == [{"a": 1}]
     assert type(type(known)(known)) is Encoded
-    assert type(known)(known).pieces() is None
+    assert type(known)(known).text is None
 
 
 class Before:
