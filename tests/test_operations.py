@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
+from benchmarks.policy_cost import idle, run_with
 from benchmarks.turn_cost import InstantModel, add, async_run, history, shout, sync_run
 from swarm import Agent, AsyncSwarm, Swarm, encoded, wire
 from swarm.effects import CallModel, Reply
@@ -149,6 +150,7 @@ def test_the_hot_paths_keep_to_their_budgets(runner: asyncio.Runner, monkeypatch
         "a turn with one tool call, sync": of_one(lambda turns: sync_run(turns, QUESTION), 10, 50),
         "a turn with one tool call, async": of_one(lambda turns: async_run(runner, turns, QUESTION), 10, 50) / 10,
         "a turn with one tool call, encoded": of_one(lambda turns: encoding_run(turns, 2_000), 10, 50),
+        "a turn with seven idle policies": of_one(lambda turns: run_with(list(idle().values()), turns), 10, 50),
         "a plain message of history": of_one(lambda count: encoding_run(1, count), 100, 1_100),
         "a text of a Response in the history": of_one(lambda count: sync_run(1, [*of_responses(count), *QUESTION]), 100, 1_100),
         "a run of one turn": float(operations(sync_run(1, QUESTION))),

@@ -15,6 +15,7 @@ from .asked import Asked
 from .audit import told
 from .inside import inside
 from .narrowing import merge_changes, without_tools
+from .route_tool import RouteTool, only_hands_over
 from .rules import Names, Rule, decided
 
 _REFUSED = "This is not permitted here."
@@ -99,6 +100,8 @@ class Permission:
 
     def approval(self, call: Decide) -> Flow:
         """Refuse a call that is not allowed before anybody is asked about it."""
+        if isinstance(call.tool, RouteTool):
+            return (yield call)  # whom it hands over to is decided in `handoff`
         asked = self._about(inside(call.run), call.tool, call.arguments)
         allowed, rule = yield from decided(self._rules, self._default, asked)
         if allowed:
@@ -109,7 +112,7 @@ class Permission:
     def tool(self, call: CallTool) -> Flow:
         """Run the call if it is allowed, with the secrets that its tool may have."""
         run = inside(call.run)
-        if call.tool.handoff is None or call.tool.nested is not None:  # others are decided as handoffs
+        if not only_hands_over(call.tool):  # which is decided in `handoff`
             asked = self._about(run, call.tool, call.arguments)
             allowed, rule = yield from decided(self._rules, self._default, asked)
             yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, call.id)
