@@ -33,6 +33,7 @@ bench: $(VENV)/.dev  ## this library, the raw clients and seven peers (each in a
 
 bench-quick: $(VENV)/.dev  ## what a turn and an import cost, and a run over HTTP beside the raw clients
 	$(BIN)/python -m benchmarks.turn_cost
+	$(BIN)/python -m benchmarks.policy_cost
 	$(BIN)/python -m benchmarks.import_cost
 	$(BIN)/python -m benchmarks --without-peers
 

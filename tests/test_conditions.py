@@ -1,4 +1,4 @@
-"""Conditions on offers: by meaning."""
+"""Conditions on offers: by meaning, and as expressions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Handoff, Swarm, similar_to, tool
+from swarm import Agent, AgentError, Handoff, Swarm, similar_to, tool
+from swarm.conditions import cel
 from swarm.errors import ConfigError
 from swarm.meaning import last_words_of_user, sentence_model
 from swarm.models.scripted import ScriptedModel, call
@@ -151,3 +152,36 @@ def test_a_condition_of_meaning_in_a_conversation() -> None:
     second = client.run(desk, [{"role": "user", "content": "hello"}, *first.messages, {"role": "user", "content": "refund me"}])
     assert second.agent is refunds
     assert [len(request.get("tools", ())) for request in model.requests] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_offered"),
+    [
+        ("context_variables.role == 'agent'", True),
+        ("context_variables.role == 'guest'", False),
+        ("has(context_variables.order) && context_variables.order.total > 10.0", True),
+        ("has(context_variables.nothing)", False),
+        ("agent == 'Desk' && size(messages) == 1", True),
+        ("messages[0].content.contains('refund')", True),
+    ],
+)
+def test_a_handoff_under_an_expression(drive: Drive, expression: str, is_offered: bool) -> None:
+    """H21"""
+    agent = Agent(name="Desk", handoffs=[Handoff(Agent(name="B"), when=cel(expression))])
+    drive(agent, "a refund", ["ok"], context_variables={"role": "agent", "order": {"total": 12.5}, "db": object()})
+    assert ("tools" in drive.requests[0]) is is_offered
+
+
+@pytest.mark.parametrize("expression", ["context_variables.missing == 1", "context_variables.role"])
+def test_an_expression_that_cannot_be_told_does_not_hold(drive: Drive, caplog: pytest.LogCaptureFixture, expression: str) -> None:
+    drive(Agent(handoffs=[Handoff(Agent(name="B"), when=cel(expression))]), "hi", ["ok"], context_variables={"role": "agent"})
+    assert "tools" not in drive.requests[0]
+    assert f"a condition could not be told, so it does not hold: cel({expression!r})" in caplog.text
+
+
+def test_a_wrong_expression_is_refused_at_once() -> None:
+    """U07"""
+    with pytest.raises(AgentError, match="is no expression in CEL"):
+        cel("context_variables.role ==")
+    with pytest.raises(AgentError, match="may have 1,000 characters"):
+        cel("true || " * 200 + "true")

@@ -18,7 +18,7 @@ class Words:
 
     def __call__(self, texts: Sequence[str]) -> list[list[float]]:
         self.asked.append(list(texts))
-        return [[float(text.lower().split().count(word)) for word in self.words] for text in texts]
+        return [[float(text.lower().replace(".", " ").split().count(word)) for word in self.words] for text in texts]
 
     async def later(self, texts: Sequence[str]) -> list[list[float]]:
         """The same for those who wait for it."""

@@ -83,7 +83,7 @@ def may_wait(run: Run, planned: list[Planned]) -> bool:
 def _asks_about_all(run: Run) -> bool:
     """Whether a policy wants to see the calls of tools that ask for no approval too."""
     policies = run.options.hooks.get("approval")
-    return policies is not None and not all(getattr(policy, "only_marked", False) for policy in policies)
+    return policies is not None and not all(getattr(policy, "only_marked", False) for policy, _ in policies)
 
 
 def _check_ids(run: Run, decisions: dict[str, Any]) -> None:

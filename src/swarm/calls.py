@@ -105,8 +105,12 @@ def plan(run: Run, message: Message) -> list[Planned]:
 
 
 def _unknown(name: str, run: Run) -> str:
-    names = ", ".join(name for name in run.offered if name not in run.withheld) or "none: answer with text instead"
-    return f"Tool {name} not found. Available tools: {names}."
+    from difflib import get_close_matches  # few runs need it
+
+    offered = [name for name in run.offered if name not in run.withheld]
+    names = ", ".join(offered) or "none: answer with text instead"
+    near = " or ".join(get_close_matches(name, offered, n=3, cutoff=0.6))
+    return f"Tool {name} not found. {f'Did you mean {near}? ' if near else ''}Available tools: {names}."
 
 
 def perform(run: Run, effect: CallTool | Planned) -> Flow:

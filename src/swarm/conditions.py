@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .meaning import Embed, Known, last_words_of_user
+from .run import logger
+from .types import Agent
+
+if TYPE_CHECKING:
+    from .policies.expressions import Expression
 
 THRESHOLD = 0.4
 """Similarity from which a text is near an example. Measured with the sentence model on 97 messages to six triage agents, six to eight
@@ -60,3 +65,41 @@ class SimilarTo:
 
     def __repr__(self) -> str:
         return f"similar_to({list(self._known.texts)!r}, threshold={self._threshold!r})"
+
+
+def cel(expression: str) -> Cel:
+    """A condition in the Common Expression Language (https://cel.dev), for handoffs that stand in a configuration:
+
+        Handoff(refunds, when=cel("context_variables.role == 'agent' && has(context_variables.order)"))
+
+    What cannot be told, such as for a variable that is missing, does not hold, and is logged as a warning; `has(...)` asks first.
+
+    Args:
+        expression: of `context_variables`, `messages` and `agent` (the agent's name); at most 1,000 characters.
+
+    Raises:
+        AgentError: the expression is wrong or too long.
+        ConfigError: the extra `cel` is not installed.
+    """
+    from .policies.expressions import Expression
+
+    return Cel(Expression(expression, ("context_variables", "messages", "agent")))
+
+
+class Cel:
+    """What `cel` makes."""
+
+    def __init__(self, expression: Expression) -> None:
+        self._expression = expression
+
+    def __call__(self, context_variables: dict[str, Any], messages: Sequence[Any], agent: Agent) -> bool:
+        """Whether it holds."""
+        values = {"context_variables": context_variables, "messages": messages, "agent": agent.name}
+        try:
+            return self._expression.holds({name: values[name] for name in self._expression.names})
+        except Exception as error:
+            logger.warning("a condition could not be told, so it does not hold: %r: %s", self, type(error).__name__)
+            return False
+
+    def __repr__(self) -> str:
+        return f"cel({self._expression.source!r})"

@@ -81,7 +81,8 @@ def pick_up(run: Run) -> Flow:
         return limits.reason_of(run.limit.name) if run.limit is not None else None
     if run.options.max_turns == 0:
         return "tool_calls"
-    run.offered, _ = yield from offered(table_of(run.agent), run.about)
+    tools, _ = yield from offered(table_of(run.agent), run.about)
+    run.offered = {**run.offered, **tools}  # a policy may have put there what it offered when the calls were made
     return (yield from act(run, batches.reopened(run)))
 
 

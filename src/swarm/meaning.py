@@ -62,7 +62,7 @@ class Known:
         if len(vectors) != count:
             raise ValueError(f"embed returned {len(vectors)} vectors for {count} texts; it must return one for each")
         if count > 1:
-            self._vectors = vectors[1:]
+            self._vectors = vectors[1:]  # no lock: runs that ask first at the same moment each embed them, to the same vectors
         return [sum(map(mul, vectors[0], vector)) for vector in self._vectors or ()]
 
 
@@ -88,6 +88,13 @@ def sentence_model() -> Embed:
             "a function of your own"
         )
     return Cached(MiniLM()).embed
+
+
+def best_embed() -> Embed:
+    """The sentence model where the extra is installed, else the overlap of words, which needs nothing and knows no meaning."""
+    from .models.offline.embedder import WordOverlap, installed
+
+    return sentence_model() if installed() else WordOverlap().embed
 
 
 def last_words_of_user(messages: Sequence[Any]) -> str:

@@ -18,7 +18,7 @@ from .history import checked as checked_history
 from .limits import COUNTED, LASTING, NO_LIMITS, Circles, needs_cost
 from .offers import table_of
 from .records import ModelCall
-from .types import Agent, ToolCall, Usage
+from .types import Agent, Handoff, ToolCall, Usage
 
 if TYPE_CHECKING:
     from .calls import Outcome
@@ -120,13 +120,21 @@ def _dumped(run: Run, agents: dict[str, Agent]) -> dict[str, Any]:
         "circles": to_jsonable_python({name: getattr(run.circles, name) for name in Circles.__slots__}, fallback=str),
         "calls": [to_jsonable_python(call.as_dict(), fallback=str) for call in run.calls],
         "spent_tool_choice": [named(agent) for agent, turn in run.spent.items() if turn <= run.replied],
-        "handoff": {"agent": named(run.handed_by[0]), "tool": run.handed_by[1]} if run.handoff and run.handed_by else None,
+        "handoff": {"agent": named(run.handed_by[0]), "tool": _transfer(run.handoff, *run.handed_by)}
+        if run.handoff and run.handed_by
+        else None,
         "origins": {str(places[key]): url for key, url in list(run.origins.items()) if key in places and isinstance(url, str)},
         "held": {id: _dumped_outcome(outcome, named) for id, outcome in held.items()},
         "begun": sorted(begun - held.keys() - run.nested.keys()),
         "unknown": _unknown(run, held),
         "nested": {id: _dumped(inner, agents) for id, inner in list(run.nested.items())},
     }
+
+
+def _transfer(handoff: Handoff, source: Agent, called: str) -> str:
+    """The name of the tool that stands for a handoff; what was called may be a stand-in of a policy."""
+    tools = table_of(source).tools
+    return called if called in tools else next((name for name, tool in tools.items() if tool.handoff is handoff), called)
 
 
 def _unknown(run: Run, held: dict[str, Outcome]) -> list[str]:

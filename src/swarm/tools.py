@@ -191,14 +191,22 @@ class Tool:
         function: Json = {"name": self.name, **({"description": text} if text else {}), "parameters": parameters}
         if self.strict:
             try:
-                if self._arguments.signature.rest is not None:
-                    raise NotStrict("it takes **kwargs")
-                function |= {"parameters": strictly(parameters), "strict": True}
+                function |= {"parameters": self.strict_parameters(), "strict": True}
             except NotStrict as why:
                 warnings.warn(f"{self.name}: sent without strict=True, since {why}. Name its keys, or leave strict out.", SchemaWarning, 3)
         elif self.strict is False:
             function["strict"] = False
         return {"type": "function", "function": function}
+
+    def strict_parameters(self) -> Json:
+        """The parameters' schema in the form that strict mode takes; what had a default may be null, and then has its default.
+
+        Raises:
+            NotStrict: it has none.
+        """
+        if self._arguments.signature.rest is not None:
+            raise NotStrict("it takes **kwargs")
+        return strictly(self._arguments.schema(self.name).parameters(self._docstring()[1]))
 
     def _docstring(self) -> tuple[str, dict[str, str]]:
         if self._docs is None:

@@ -118,7 +118,9 @@ def test_a_name_chosen_by_the_model(drive: Drive) -> None:
 def test_a_transfer_to_nobody(drive: Drive) -> None:
     """H08"""
     response = drive(Agent(handoffs=[Agent(name="Billing")]), HI, [call("transfer_to_biling"), "ok"])
-    assert tool_texts(response) == ["Error: Tool transfer_to_biling not found. Available tools: transfer_to_billing."]
+    assert tool_texts(response) == [
+        "Error: Tool transfer_to_biling not found. Did you mean transfer_to_billing? Available tools: transfer_to_billing."
+    ]
 
 
 def test_two_agents_of_one_name(drive: Drive) -> None:

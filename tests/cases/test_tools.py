@@ -211,7 +211,9 @@ def test_an_unknown_tool_lists_those_there_are(drive: Drive) -> None:
 
     agent = Agent(functions=[generic_command, fine])
     response = drive(agent, HI, [call("generic_comand")] * 3 + ["never"], max_turns=5)
-    assert set(tool_texts(response)) == {"Error: Tool generic_comand not found. Available tools: generic_command, fine."}
+    assert set(tool_texts(response)) == {
+        "Error: Tool generic_comand not found. Did you mean generic_command? Available tools: generic_command, fine."
+    }
     assert response.stop_reason == "max_turns"
     assert len(drive.requests) == 3
 

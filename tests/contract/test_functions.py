@@ -228,7 +228,10 @@ def test_an_unknown_tool(drive: Drive) -> None:
         return "done"
 
     response = drive(Agent(functions=[generic_command]), HI, [[call("generic_comand"), call("generic_command")], "ok"])
-    assert tool_texts(response) == ["Error: Tool generic_comand not found. Available tools: generic_command.", "done"]
+    assert tool_texts(response) == [
+        "Error: Tool generic_comand not found. Did you mean generic_command? Available tools: generic_command.",
+        "done",
+    ]
     assert response.text == "ok"
     assert [made.outcome for made in response.calls] == ["error", "ok"]
 

@@ -155,6 +155,7 @@ def test_more_than_a_branch_may_send_is_refused_before_anybody_is_asked(ledger: 
     response = visit.say("Send Bob 20,000 euros")
     assert response.calls[1].outcome == "refused"
     assert "at a branch only" in response.messages[-2]["content"]
+    assert visit.asked == []
     assert visit.euros == 2500
 
 

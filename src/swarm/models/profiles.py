@@ -53,6 +53,7 @@ class Profile:
         tool_name: regular expression for the names of tools where it is narrower than "[a-zA-Z0-9_-]{1,64}", or None. A tool on offer
             must fit; other names in earlier calls get "tool_" in front.
         max_tokens: the name of the setting that limits the length of a reply, where only one is taken, or None.
+        strict_tools: whether the arguments of a function marked `strict` are held to its schema while they are written.
         response_format: how an answer of a given type is asked for: "json_schema" or "json_object", where no tools are offered;
             "json_schema_with_tools", beside tools too. None, and where it does not apply: the instructions say it.
 
@@ -77,6 +78,7 @@ class Profile:
     id_pattern: str | None = None
     tool_name: str | None = None
     max_tokens: Literal["max_tokens", "max_completion_tokens"] | None = None
+    strict_tools: bool = False
     response_format: Literal["json_schema", "json_schema_with_tools", "json_object"] | None = None
 
     def __post_init__(self) -> None:
@@ -125,12 +127,13 @@ PROFILES = {
     profile.name: profile
     for profile in (
         Profile(),
-        # platform.openai.com/docs/guides/structured-outputs: a response_format does not keep the model from calling functions.
-        Profile("openai", stream_usage=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
+        # platform.openai.com/docs/guides/structured-outputs: a response_format does not keep the model from calling functions. Strict
+        # functions: platform.openai.com/docs/guides/function-calling.
+        Profile("openai", strict_tools=True, stream_usage=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
         # An api-version before 2024-09-01 refuses stream_options (learn.microsoft.com/en-us/answers/questions/2007680); v1 has none.
         # json_schema came with 2024-08-01-preview (learn.microsoft.com/azure/ai-services/openai/how-to/structured-outputs).
-        Profile("azure", id_pattern=_FORTY, response_format="json_schema_with_tools"),
-        Profile("azure-v1", stream_usage=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
+        Profile("azure", strict_tools=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
+        Profile("azure-v1", strict_tools=True, stream_usage=True, id_pattern=_FORTY, response_format="json_schema_with_tools"),
         # messages[].name is refused (console.groq.com/docs/openai), and so are reasoning fields (github.com/janhq/jan/issues/8136).
         # Few models take json_schema (console.groq.com/docs/structured-outputs); none beside tools (github.com/agno-agi/agno/issues/1065).
         Profile("groq", strip=True, name_field=False, stream_usage=True, response_format="json_object"),
@@ -197,9 +200,11 @@ PROFILES = {
         Profile("openrouter", object_arguments=True, id_pattern=_FORTY),
         # github.com/ollama/ollama/blob/main/openai/openai.go: max_completion_tokens is not read, and "invalid tool call arguments". With a
         # format, here and in the three below, a model can write nothing else, so it never calls (github.com/ollama/ollama/issues/8095).
+        # Schemas of functions reach the model and bind nothing (issues/17597).
         Profile("ollama", stream_usage=True, object_arguments=True, max_tokens="max_tokens", response_format="json_schema"),
         # github.com/ggml-org/llama.cpp: arguments of any model whose template wants an object (common/chat.cpp, func_args_not_string);
         # templates that take a system message first or not at all (issues/20733); max_tokens: tools/server/README.md.
+        # Arguments are held to their schema with and without strict (pull/9639).
         Profile(
             "llama.cpp",
             stream_usage=True,
@@ -209,11 +214,12 @@ PROFILES = {
             response_format="json_schema",
         ),
         # github.com/vllm-project/vllm: arguments that are no JSON (issues/43995); a system message later than first (issues/41114); a
-        # format beside tools (issues/39929).
-        Profile("vllm", stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
+        # format beside tools (issues/39929). Strict functions: docs/features/tool_calling.md, "Constrained Decoding Behavior".
+        Profile("vllm", strict_tools=True, stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
         # github.com/sgl-project/sglang: arguments that are no JSON object (pull/28035); it applies the same templates as vLLM. A format
         # beside tools: "Constrained decoding is not compatible with tool calls" (srt/entrypoints/openai/protocol.py).
-        Profile("sglang", stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
+        # Strict functions: srt/function_call/function_call_parser.py, get_structure_constraint.
+        Profile("sglang", strict_tools=True, stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
         # docs.litellm.ai/docs/completion/usage; it passes on to all of the above, but knows their ids, and puts what it needs into its own.
         # A response_format that the provider behind it lacks is an error (github.com/BerriAI/litellm/issues/2442).
         Profile("litellm", stream_usage=True, object_arguments=True),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .router import Router as Router
     from .rules import Allow as Allow
     from .rules import Deny as Deny
+    from .small_model import SmallModel as SmallModel
     from .summary import Summary as Summary
 
 _MODULES = {
@@ -35,6 +36,7 @@ _MODULES = {
     "RateLimit": "rate_limit",
     "Retry": "retry",
     "Router": "router",
+    "SmallModel": "small_model",
     "Summary": "summary",
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "RateLimit",
     "Retry",
     "Router",
+    "SmallModel",
     "Summary",
 ]
 

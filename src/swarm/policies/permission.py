@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ..calls import Outcome
-from ..effects import CallModel, CallTool, Flow, HandOff, Message, StartRun
+from ..effects import CallModel, CallTool, Decide, Flow, HandOff, Message, StartRun
 from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
 from .asked import Asked
-from .audit import logger, told
+from .audit import told
 from .inside import inside
 from .narrowing import merge_changes, without_tools
-from .rules import Names, Rule
+from .route_tool import RouteTool, only_hands_over
+from .rules import Names, Rule, decided
 
 _REFUSED = "This is not permitted here."
 
@@ -40,6 +41,8 @@ class Permission:
         ValueError: another default.
     """
 
+    only_marked = True  # the approvals that it looks at: of calls that somebody would be asked about
+
     def __init__(
         self,
         rules: Sequence[Rule] = (),
@@ -57,7 +60,8 @@ class Permission:
             raise ValueError(f"Permission(default={default!r}) must be 'allow' or 'deny'")
         self._rules = sorted(rules, key=lambda rule: rule.allows)  # a Deny is looked at first, since it wins
         self._default = default == "allow"
-        self._who = (user, roles)
+        self._by_names = all(rule.when is None for rule in self._rules)
+        self._user, self._roles = user, roles
         self._secrets = {name: (tools,) if isinstance(tools, str) else tuple(tools or ()) for name, tools in (secrets or {}).items()}
         self._audit_arguments = audit_arguments
 
@@ -71,27 +75,46 @@ class Permission:
         """Offer only what is allowed."""
         if call.run is None or call.agent is not call.run.agent:
             return (yield call)  # asked by a policy, which has no tools
-        run, withheld = inside(call.run), set[str]()
-        offers = cast("list[Message]", call.request.get("tools") or [])
-        sent = [entry["function"]["name"] for entry in offers if entry["function"]["name"] in run.offered]
+        run, state, tools = inside(call.run), call.run.state(self), call.request.get("tools")
+        about = (tools, run.agent, run.context.get(self._user), run.context.get(self._roles))
+        last = state.get("last")
+        if last is None or last[0] is not tools or last[1:4] != about[1:] or not self._by_names:
+            last = state["last"] = (*about, (yield from self._withheld(run, tools or (), state.setdefault("told", set()))))
+        withheld, unknown = last[4]
+        run.withheld = withheld | unknown
+        return (yield call.replace(request=without_tools(call.request, withheld)) if withheld else call)
+
+    def _withheld(self, run: Run, tools: Iterable[Message], known: set[tuple[str, str]]) -> Flow:
+        """The names of the tools that are not offered because of a rule, and of those that somebody else has taken off."""
+        withheld = set[str]()
+        sent = [entry["function"]["name"] for entry in tools if entry["function"]["name"] in run.offered]
         for name in sent:
             asked = self._about(run, run.offered[name])
-            allowed, rule = yield from self._decided(asked)
+            allowed, rule = yield from decided(self._rules, self._default, asked)
             if not allowed:
                 withheld.add(name)
-                known = call.run.state(self).setdefault("withheld", set())
                 if (asked.agent, name) not in known:
                     known.add((asked.agent, name))
                     yield from told(asked, self._audit_arguments, "withheld", rule)
-        run.withheld = frozenset(run.offered) - frozenset(sent) | withheld
-        return (yield call.replace(request=without_tools(call.request, withheld)) if withheld else call)
+        return frozenset(withheld), frozenset(run.offered) - frozenset(sent)
+
+    def approval(self, call: Decide) -> Flow:
+        """Refuse a call that is not allowed before anybody is asked about it."""
+        if isinstance(call.tool, RouteTool):
+            return (yield call)  # whom it hands over to is decided in `handoff`
+        asked = self._about(inside(call.run), call.tool, call.arguments)
+        allowed, rule = yield from decided(self._rules, self._default, asked)
+        if allowed:
+            return (yield call)
+        yield from told(asked, self._audit_arguments, "refused", rule, call.id)
+        return Refuse(_said(rule))
 
     def tool(self, call: CallTool) -> Flow:
         """Run the call if it is allowed, with the secrets that its tool may have."""
         run = inside(call.run)
-        if call.tool.handoff is None or call.tool.nested is not None:  # others are decided as handoffs
+        if not only_hands_over(call.tool):  # which is decided in `handoff`
             asked = self._about(run, call.tool, call.arguments)
-            allowed, rule = yield from self._decided(asked)
+            allowed, rule = yield from decided(self._rules, self._default, asked)
             yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, call.id)
             if not allowed:
                 return Outcome("refused", _said(rule))
@@ -109,7 +132,7 @@ class Permission:
         """Let the other agent take over if it is allowed."""
         run = inside(change.run)
         asked = self._asked(run, "", change.target.name)
-        allowed, rule = yield from self._decided(asked)
+        allowed, rule = yield from decided(self._rules, self._default, asked)
         yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, change.call_id)
         return (yield change) if allowed else Refuse(_said(rule))
 
@@ -117,25 +140,9 @@ class Permission:
         return self._asked(run, "", tool.handoff.agent.name) if tool.handoff is not None else self._asked(run, tool.name, "", arguments)
 
     def _asked(self, run: Run, tool: str, to: str, arguments: dict[str, Any] | None = None) -> Asked:
-        user, given = (run.context.get(name) for name in self._who)
-        roles = (given,) if isinstance(given, str) else tuple(map(str, given or ()))
-        return Asked(run, user, roles, run.agent.name, tool, to, arguments)
-
-    def _decided(self, asked: Asked) -> Flow:
-        """Whether it is allowed, or may be once the arguments are known; and the rule that says so, None for the default."""
-        may_be = False
-        for rule in self._rules:
-            if not rule.fits(asked):
-                continue
-            try:
-                applies = rule.when is None or (yield from rule.holds(asked))
-            except Exception as error:
-                logger.warning("a rule could not be told, so it is taken against the call: %r: %s", rule, type(error).__name__)
-                applies = not rule.allows
-            if applies:
-                return rule.allows, rule
-            may_be = may_be or (applies is None and rule.allows)
-        return may_be or self._default, None
+        given = run.context.get(self._roles)
+        roles = (given,) if isinstance(given, str) else tuple(map(str, given)) if given else ()
+        return Asked(run, run.context.get(self._user), roles, run.fields["name"], tool, to, arguments)
 
 
 def _said(rule: Rule | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
@@ -16,6 +17,8 @@ RULE_NAMES = ("user", "roles", "tool", "to", "arguments", *OFFER_NAMES)
 """What a condition in Python may ask for by parameter name."""
 CEL_NAMES = ("user", "roles", "tool", "to", "arguments", "context_variables", "agent")
 """What a condition in CEL may use; `agent` is the agent's name."""
+
+logger = logging.getLogger("swarm.audit")
 
 Names: TypeAlias = str | Iterable[str] | None
 
@@ -101,6 +104,26 @@ class Deny(Rule):
     """Refuses what it applies to, whatever allows it."""
 
     allows = False
+
+
+def decided(rules: Sequence[Rule], default: bool, asked: Asked) -> Flow:
+    """Whether it is allowed, or may be once the arguments are known; and the rule that says so, None for the default.
+
+    A rule that cannot be told, since its condition raised, is taken against the call.
+    """
+    may_be = False
+    for rule in rules:
+        if not rule.fits(asked):
+            continue
+        try:
+            applies = rule.when is None or (yield from rule.holds(asked))
+        except Exception as error:
+            logger.warning("a rule could not be told, so it is taken against the call: %r: %s", rule, type(error).__name__)
+            applies = not rule.allows
+        if applies:
+            return rule.allows, rule
+        may_be = may_be or (applies is None and rule.allows)
+    return may_be or default, None
 
 
 def _asked_for(when: Any) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ SETTINGS = [
     (name, field.name)
     for name, profile in PROFILES.items()
     for field in fields(Profile)
-    if field.name not in ("name", "response_format")
+    if field.name not in ("name", "response_format", "strict_tools")
     and getattr(profile, field.name) != getattr(USUAL, field.name)
     and (name, field.name) not in UNTESTED
 ]
