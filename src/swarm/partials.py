@@ -75,7 +75,7 @@ class Partials:
         return value[VALUE] if not self._bare and is_dict(value) and value.keys() == {VALUE} else value
 
 
-def partials_of(run: Run) -> Partials | None:
+def of(run: Run) -> Partials | None:
     """What finds the partial values of the active agent's next reply; None if its type is text, which the deltas are already."""
     output = output_of(run.agent)
     return None if output.kind is str else Partials(run.fields["name"], output.bare)
