@@ -31,8 +31,8 @@ def idle() -> dict[str, Any]:
     }
 
 
-def run_with(policies: Sequence[Any]) -> Callable[[], object]:
-    client, agent = Swarm(InstantModel(TURNS), policies=policies), Agent(functions=[add, shout])
+def run_with(policies: Sequence[Any], turns: int = TURNS) -> Callable[[], object]:
+    client, agent = Swarm(InstantModel(turns), policies=policies), Agent(functions=[add, shout])
     return lambda: client.run(agent, "Go.")
 
 

@@ -77,13 +77,16 @@ def encoding(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many bytes each call of the JSON writer made."""
     sizes: list[int] = []
 
-    def counted(value: Any) -> bytes:
-        text = to_json(value)
-        sizes.append(len(text))
-        return text
+    def counted(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        def written(value: Any) -> bytes:
+            text = write(value)
+            sizes.append(len(text))
+            return text
 
-    monkeypatch.setattr(wire_module, "to_json", counted)
-    monkeypatch.setattr(encoded_module, "to_json", counted)
+        return written
+
+    monkeypatch.setattr(wire_module, "_written", counted(wire_module._written))
+    monkeypatch.setattr(encoded_module, "to_json", counted(to_json))
     return sizes
 
 
@@ -117,6 +120,14 @@ def test_each_turn_sends_what_its_request_holds(profile: Profile, history: list[
         assert encode(fields) == encode(fields) == to_json({**fields, "messages": list(fields["messages"])})
     for fields in requests:
         assert encode(fields) == to_json(fields)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": float("nan")}, {1: True, None: 1.5}, {"a": (1, {"b"})}, {"a": b"x", "é": "\u2028"}, {"a": 10**30}, {}, {"a": {2: [None]}}],
+)
+def test_messages_are_written_like_everything_else(value: Any) -> None:
+    assert wire_module._written([value, value]) == to_json([value, value])
 
 
 @given(history=histories())
@@ -220,7 +231,7 @@ def test_what_is_made_from_a_list_that_knows_its_text_is_a_plain_list() -> None:
     assert all(other == known for other in made)
     assert json.loads(json.dumps(known)) == json.loads(to_json(known)) == known == [{"a": 1}]
     assert type(type(known)(known)) is Encoded
-    assert type(known)(known).pieces() is None
+    assert type(known)(known).text is None
 
 
 class Before:

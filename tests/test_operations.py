@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
+from benchmarks.policy_cost import idle, run_with
 from benchmarks.turn_cost import InstantModel, add, async_run, history, shout, sync_run
 from swarm import Agent, AsyncSwarm, Swarm, encoded, wire
 from swarm.effects import CallModel, Reply
@@ -117,16 +118,19 @@ def encoded_bytes(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -
     """How many bytes of JSON one `work()` makes, at its second time."""
     total = 0
 
-    def counted(value: Any) -> bytes:
-        nonlocal total
-        text = to_json(value)
-        total += len(text)
-        return text
+    def counted(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        def written(value: Any) -> bytes:
+            nonlocal total
+            text = write(value)
+            total += len(text)
+            return text
+
+        return written
 
     work()
     with monkeypatch.context() as patch:
-        patch.setattr(wire, "to_json", counted)
-        patch.setattr(encoded, "to_json", counted)
+        patch.setattr(wire, "_written", counted(wire._written))
+        patch.setattr(encoded, "to_json", counted(to_json))
         work()
     return total
 
@@ -146,6 +150,7 @@ def test_the_hot_paths_keep_to_their_budgets(runner: asyncio.Runner, monkeypatch
         "a turn with one tool call, sync": of_one(lambda turns: sync_run(turns, QUESTION), 10, 50),
         "a turn with one tool call, async": of_one(lambda turns: async_run(runner, turns, QUESTION), 10, 50) / 10,
         "a turn with one tool call, encoded": of_one(lambda turns: encoding_run(turns, 2_000), 10, 50),
+        "a turn with seven idle policies": of_one(lambda turns: run_with(list(idle().values()), turns), 10, 50),
         "a plain message of history": of_one(lambda count: encoding_run(1, count), 100, 1_100),
         "a text of a Response in the history": of_one(lambda count: sync_run(1, [*of_responses(count), *QUESTION]), 100, 1_100),
         "a run of one turn": float(operations(sync_run(1, QUESTION))),

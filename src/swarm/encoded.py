@@ -8,8 +8,8 @@ unseen; nobody may do that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Protocol, SupportsIndex, TypeAlias
 
 from pydantic_core import to_json
 
@@ -17,22 +17,30 @@ Pieces: TypeAlias = Sequence[bytes | memoryview]
 """A JSON text; joined, it is whole. In pieces, since a long one would be copied each time it is put together."""
 
 
-class Encoded(list[Any]):
-    """A list that may know its JSON text.
+class Text(Protocol):
+    """Knows the JSON text of a list."""
 
-    Attributes:
-        known: gives the text of a list if it knows it, else None; asked with the list as it is when it is sent.
-    """
-
-    known: Callable[[list[Any]], Pieces | None] | None = None
-
-    def pieces(self) -> Pieces | None:
-        """The JSON text, or None if it is not known.
+    def pieces(self, items: list[Any]) -> Pieces | None:
+        """The text of the list as it is when it is sent, or None if it is not known.
 
         Raises:
             PydanticSerializationError: the list holds what JSON cannot.
         """
-        return None if self.known is None else self.known(self)
+        ...
+
+    def keep(self, sent: memoryview) -> None:
+        """The same text again, where it stands in what is sent. Whoever remembers it holds on to this, so that it is not there twice."""
+        ...
+
+
+class Encoded(list[Any]):
+    """A list that may know its JSON text.
+
+    Attributes:
+        text: who knows it, or None.
+    """
+
+    text: Text | None = None
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -46,17 +54,21 @@ class Remembered:
     def __init__(self) -> None:
         self._last: tuple[list[Any], bytes] | None = None
 
-    def __call__(self, items: list[Any]) -> Pieces:
+    def pieces(self, items: list[Any]) -> Pieces:
+        """The text, made now if the list is another."""
         last = self._last
         if last is None or last[0] != items:
             last = self._last = (list(items), to_json(items))
         return last[1:]
 
+    def keep(self, sent: memoryview) -> None:
+        """Nothing is kept of a request, since this text outlives it."""
+
 
 def remembering(items: list[Any]) -> Encoded:
     """A list of these entries that encodes them when it is first sent."""
     encoded = Encoded(items)
-    encoded.known = Remembered()
+    encoded.text = Remembered()
     return encoded
 
 
@@ -66,12 +78,27 @@ def encode(fields: dict[str, Any]) -> bytes:
     Raises:
         PydanticSerializationError: it holds what JSON cannot.
     """
-    known = {name: text for name, value in fields.items() if type(value) is Encoded and (text := value.pieces()) is not None}
-    if not known:
-        return to_json(fields)
+    known: dict[str, tuple[Text, Pieces]] = {}
+    for name, value in fields.items():
+        if type(value) is Encoded and value.text is not None and (pieces := value.text.pieces(value)) is not None:
+            known[name] = value.text, pieces
+    return _joined(fields, known) if known else to_json(fields)
+
+
+def _joined(fields: dict[str, Any], known: dict[str, tuple[Text, Pieces]]) -> bytes:
     parts: list[bytes | memoryview] = []
+    places: list[tuple[Text, int, int]] = []
     for name, value in fields.items():
         parts += (b"," if parts else b"{", to_json(name), b":")
-        parts += known.get(name) or (to_json(value),)
+        if name in known:
+            text, pieces = known[name]
+            begin = sum(map(len, parts))
+            parts += pieces
+            places.append((text, begin, sum(map(len, parts))))
+        else:
+            parts.append(to_json(value))
     parts.append(b"}")
-    return b"".join(parts)
+    body = b"".join(parts)
+    for text, begin, end in places:
+        text.keep(memoryview(body)[begin:end])
+    return body

@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from inspect import isgeneratorfunction
 from typing import Any, TypeAlias
 
-from .effects import EFFECTS, KINDS, Emit, Flow, Reply, Together
+from .effects import EFFECTS, KINDS, CallModel, Emit, Flow, Reply, Together
 from .events import Event, Nested, PolicyActed
 from .types import Agent, Approve, Refuse, Response
 
 Hooks: TypeAlias = dict[str, list[tuple[Any, Callable[[Any], Flow]]]]
 """By kind of effect, outermost first: each policy that has a hook for it, and the hook."""
 
-_Layer: TypeAlias = tuple[Flow, Any, Any, int, tuple[int, ...]]
+_Layer: TypeAlias = tuple[Flow, Any, Any, int, frozenset[int]]
 """A hook that runs: its flow, its policy, the effect it stands around, its place among the hooks of that kind, and the id() of every policy
-that the effect has passed on its way."""
+with a hook of another kind from which the effect came."""
 
 _EFFECTS = frozenset(EFFECTS)
 
@@ -50,7 +50,9 @@ def hooks_of(policies: Sequence[Any]) -> Hooks:
         for kind, hook in found.items():
             if not isgeneratorfunction(hook):
                 raise TypeError(f"{type(policy).__name__}.{kind} must be a generator function: `return (yield effect)` passes an effect on")
-            hooks.setdefault(kind, []).append((policy, hook))
+            others = hooks.setdefault(kind, [])
+            if not any(policy is other for other, _ in others):  # an effect passes a policy once
+                others.append((policy, hook))
     return hooks
 
 
@@ -69,17 +71,17 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
     Raises:
         TypeError: a hook returned what no effect of its kind comes to, or yielded what is no effect; the latter is raised at its `yield`.
     """
-    first = _layer(effect, 0, (), hooks)
+    first = _layer(effect, 0, frozenset(), hooks)
     return innermost(effect) if first is None else _composed(first, hooks, innermost)
 
 
-def _layer(effect: Any, start: int, passed: tuple[int, ...], hooks: Hooks) -> _Layer | None:
+def _layer(effect: Any, start: int, passed: frozenset[int], hooks: Hooks) -> _Layer | None:
     """The first hook from `start` on that takes an effect, begun; None if no policy does."""
     found = hooks.get(effect.kind, ())
     while start < len(found):
         policy, hook = found[start]
-        if id(policy) not in passed:
-            return hook(effect), policy, effect, start, (*passed, id(policy))
+        if not passed or id(policy) not in passed:
+            return hook(effect), policy, effect, start, passed
         start += 1
     return None
 
@@ -91,7 +93,9 @@ def _under(layer: _Layer, asked: Any, hooks: Hooks) -> _Layer | None:
         return _layer(asked, place + 1, passed, hooks) if place + 1 < len(hooks[asked.kind]) else None
     if type(asked) is Emit:
         _explain(asked.event, effect)
-    return _layer(asked, 0, passed, hooks) if asked.kind in hooks else None
+    if asked.kind not in hooks:
+        return None
+    return _layer(asked, 0, passed.union(id(policy) for policy, _ in hooks[effect.kind][: place + 1]), hooks)
 
 
 def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
@@ -103,7 +107,8 @@ def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> 
             try:
                 asked = layer[0].send(answer) if failure is None else layer[0].throw(failure)
             except StopIteration as stop:
-                answer, failure = stop.value, _misfit(layer, stop.value)
+                answer = stop.value
+                failure = None if type(answer) is Reply and type(layer[2]) is CallModel else _misfit(layer, answer)
             except BaseException as error:
                 answer, failure = None, error
             else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic_core import from_json, to_json
+from pydantic_core import SchemaSerializer, core_schema, from_json
 
 from .effects import Message
 from .encoded import Encoded, Pieces
@@ -26,6 +26,14 @@ _STANDARD = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", 
 _NO_TEXT = "(empty)"
 _SHORT = 16  # as many messages are encoded again sooner than the text of the earlier ones is put together with that of the new ones
 _NOT_AN_OBJECT = "not_an_object"
+# The same bytes as those of `to_json`, an eighth sooner, since the writer need not find out what the keys are.
+_written = partial(
+    SchemaSerializer(
+        core_schema.list_schema(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())),
+        {"ser_json_inf_nan": "constants"},
+    ).to_json,
+    warnings=False,
+)
 
 
 class WireHistory:
@@ -35,16 +43,17 @@ class WireHistory:
         profile: what the provider wants.
 
     Attributes:
-        count: how many messages were added.
+        count: how many messages were added; sent: the same in wire form.
+        encoded: from where to where of `sent` there is JSON text, and the text, without brackets.
     """
 
-    __slots__ = ("_any_call", "_any_order", "_any_text", "_encoded", "_fits", "_profile", "_sent", "count")
+    __slots__ = ("_any_call", "_any_order", "_any_text", "_fits", "_profile", "count", "encoded", "sent")
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._sent: list[Message] = []
-        # From where to where the history is encoded, and the text. A tuple, replaced as a whole: flows side by side may send at once.
-        self._encoded: tuple[int, int, tuple[bytes | memoryview, ...]] = (0, 0, ())
+        self.sent: list[Message] = []
+        # A tuple, replaced as a whole: flows side by side may send at once.
+        self.encoded: tuple[int, int, memoryview | None] = (0, 0, None)
         self.count = 0
         self._fits = re.compile(profile.id_pattern).fullmatch if profile.id_pattern is not None else None
         # What the provider takes in the usual form: text of an assistant, any order of roles, messages that only call.
@@ -94,16 +103,16 @@ class WireHistory:
                         continue
                     if size == 3:
                         continue
-            new[at] = self._sendable(message, own, at == 0 and not self._sent)
-        if self._sent:
-            self._sent += new
+            new[at] = self._sendable(message, own, at == 0 and not self.sent)
+        if self.sent:
+            self.sent += new
         else:
-            self._sent = new
+            self.sent = new
 
     def _with_answers(self, messages: list[Message]) -> list[Message]:
         """The messages with a placeholder wherever the results of tools are not followed by an answer of the assistant."""
         result: list[Message] = []
-        before = self._sent[-1]["role"] if self._sent else None
+        before = self.sent[-1]["role"] if self.sent else None
         for message in messages:
             role = message["role"]
             if before == "tool" and role != "tool" and role != "assistant":
@@ -120,7 +129,7 @@ class WireHistory:
             text: the agent's instructions; None or "" sends none.
             encodes: whether who sends it will ask for its JSON text.
         """
-        sent, role = self._sent, self._profile.instruction_role
+        sent, role = self.sent, self._profile.instruction_role
         if not text:
             return self._request([], 0, encodes)
         at = None
@@ -138,30 +147,13 @@ class WireHistory:
 
     def _request(self, head: list[Message], start: int, encodes: bool) -> list[Message]:
         """The messages of a request: a head of its own, then the history from `start` on."""
-        sent = self._sent[start:] if start else self._sent
+        sent = self.sent[start:] if start else self.sent
         if not encodes or len(sent) <= _SHORT:
             return [*head, *sent]
         request = Encoded(head)
         request += sent
-        request.known = partial(self._pieces, len(head), start, start + len(sent))
+        request.text = _Sent(self, len(head), start, start + len(sent))
         return request
-
-    def _pieces(self, head: int, start: int, end: int, messages: list[Message]) -> Pieces | None:
-        """The JSON text of the messages of a request, if the history is still in it behind its head."""
-        sent = self._sent if start == 0 and end == len(self._sent) else self._sent[start:end]
-        if messages[head:] != sent:
-            return None
-        begin, done, pieces = self._encoded
-        if begin != start:
-            done, pieces = start, ()
-        if done < end:
-            new = memoryview(to_json(sent if done == start else sent[done - start :]))[1:-1]
-            pieces = (*pieces, b",", new) if pieces else (new,)
-            self._encoded = (start, end, pieces)
-        elif done > end:  # of an earlier turn
-            return None
-        own = to_json(messages[:head])[:-1]
-        return (own, b"," if head and pieces else b"", *pieces, b"]")
 
     def _sendable(self, message: Message, own: bool, is_first: bool) -> Message:
         profile = self._profile
@@ -188,6 +180,53 @@ class WireHistory:
             sent["tool_call_id"] = _wire_id(sent["tool_call_id"], profile.id_pattern)
         _settle_content(sent, message, profile)
         return sent
+
+
+class _Sent:
+    """The JSON text of the messages of one request: a head of its own, then messages of a history.
+
+    Args:
+        history: the history.
+        head: how many messages stand before it.
+        start, end: where what is sent of the history begins and ends in it.
+    """
+
+    __slots__ = ("_before", "_end", "_head", "_history", "_start")
+
+    def __init__(self, history: WireHistory, head: int, start: int, end: int) -> None:
+        self._history = history
+        self._head = head
+        self._start = start
+        self._end = end
+        self._before = 0  # the length of the text before that of the history
+
+    def pieces(self, items: list[Message]) -> Pieces | None:
+        """The text, if the history still stands behind the head: what was sent before, and what is new."""
+        start, end, history = self._start, self._end, self._history.sent
+        sent = history if start == 0 and end == len(history) else history[start:end]
+        if items[self._head :] != sent:
+            return None
+        begin, done, known = self._history.encoded
+        if begin != start or known is None:
+            done, known = start, None
+        if done > end:  # a request of an earlier turn
+            return None
+        pieces: list[bytes | memoryview] = [_written(items[: self._head])[:-1]]
+        if self._head and sent:
+            pieces.append(b",")
+        self._before = sum(map(len, pieces))
+        if known is not None:
+            pieces.append(known)
+        if done < end:
+            pieces += (b",",) if known is not None else ()
+            pieces.append(memoryview(_written(sent[done - start :] if known is not None else sent))[1:-1])
+        pieces.append(b"]")
+        return pieces
+
+    def keep(self, sent: memoryview) -> None:
+        """Remember the text of the history where it was sent: nothing is then held twice, and pieces do not add up."""
+        if self._start < self._end:
+            self._history.encoded = (self._start, self._end, sent[self._before : -1])
 
 
 def wire(messages: Iterable[Message], instructions: str | None, profile: Profile) -> list[Message]:

@@ -79,6 +79,8 @@ class Guardrail:
         waits = iscoroutinefunction(called) or isgeneratorfunction(called)
         self.beside = (waits if beside is None else beside) and not getattr(check, "everywhere", False)
         self.asking = Asking(check, self.name)
+        if not {"arguments", "result"}.intersection(self.on):
+            self.tool = None  # type: ignore[assignment]  # what is not looked at is not stood around
 
     def model(self, call: CallModel) -> Flow:
         """Check the input once, beside the first call of the run, and what each call answers."""

@@ -24,7 +24,9 @@ def checked_output(guard: Guardrail, call: CallModel) -> Flow:
         blocks.clear()
         return _gate(guard, run, blocks, hook=False)
 
-    reply: Reply = yield from checked_input(guard, call.replace(gates=(gate, *call.gates)) if call.stream else call)
+    if call.stream:
+        call = call.replace(gates=(gate, *call.gates))
+    reply: Reply = yield from checked_input(guard, call)
     if reply.finish_reason == guard.reason:
         return reply
     text = text_of(reply.message)
