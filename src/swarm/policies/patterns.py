@@ -30,6 +30,7 @@ class Pattern:
 
     Raises:
         AgentError: a pattern that some texts make Python's engine search for ever.
+        re.error: a pattern that is none.
     """
 
     everywhere = True
