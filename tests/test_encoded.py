@@ -85,7 +85,8 @@ def encoding(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         return written
 
-    monkeypatch.setattr(wire_module, "_written", counted(wire_module._written))
+    for name in ("_written", "_plainly_written"):
+        monkeypatch.setattr(wire_module, name, counted(getattr(wire_module, name)))
     monkeypatch.setattr(encoded_module, "to_json", counted(to_json))
     return sizes
 
@@ -127,7 +128,7 @@ def test_each_turn_sends_what_its_request_holds(profile: Profile, history: list[
     [{"a": float("nan")}, {1: True, None: 1.5}, {"a": (1, {"b"})}, {"a": b"x", "é": "\u2028"}, {"a": 10**30}, {}, {"a": {2: [None]}}],
 )
 def test_messages_are_written_like_everything_else(value: Any) -> None:
-    assert wire_module._written([value, value]) == to_json([value, value])
+    assert wire_module._written([value, value]) == wire_module._plainly_written([value, value]) == to_json([value, value])
 
 
 @given(history=histories())

@@ -129,7 +129,8 @@ def encoded_bytes(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -
 
     work()
     with monkeypatch.context() as patch:
-        patch.setattr(wire, "_written", counted(wire._written))
+        for name in ("_written", "_plainly_written"):
+            patch.setattr(wire, name, counted(getattr(wire, name)))
         patch.setattr(encoded, "to_json", counted(to_json))
         work()
     return total
