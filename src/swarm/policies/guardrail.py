@@ -14,6 +14,7 @@ from ..errors import GuardrailTripped, OutOfTime
 from ..events import PolicyActed
 from ..run import Run
 from .checking import Asking, Block
+from .given import whole
 from .inside import inside
 from .speech import checked_input, checked_output
 
@@ -70,8 +71,8 @@ class Guardrail:
             raise ValueError(f"Guardrail(on={on!r}) must name one or more of {', '.join(get_args(Place))}")
         if on_block not in ("tell", "end", "raise"):
             raise ValueError(f"Guardrail(on_block={on_block!r}) must be 'tell', 'end' or 'raise'")
-        if window is not None and window < 1:
-            raise ValueError(f"Guardrail(window={window!r}) must be a number of characters, or None for the whole text")
+        if window is not None:
+            whole("Guardrail(window=...)", window, ", a number of characters; None is for the whole text")
         self.name = name or getattr(check, "__name__", None) or type(check).__name__.lower()
         self.reason = f"guardrail:{self.name}"
         self.message, self.on_block, self.window, self.check = message, on_block, window, check
