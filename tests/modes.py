@@ -94,6 +94,6 @@ async def _all(swarm: AsyncSwarm, agent: Agent, messages: Any, options: dict[str
     return [event async for event in swarm.stream(agent, messages, **options)]
 
 
-def names(events: Sequence[Event], without: tuple[str, ...] = ("Delta",)) -> list[str]:
+def names(events: Sequence[Event], without: tuple[str, ...] = ("Delta", "PartialOutput")) -> list[str]:
     """The kinds of events in order, deltas left out since a reply that is not streamed is told as one."""
     return [kind for event in events if (kind := type(event).__name__) not in without]

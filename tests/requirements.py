@@ -324,6 +324,10 @@ OUTPUTS = {
     "O03": _seen(
         "A tool may return images and files that the model sees", "openai/openai-agents-python#341 openai/openai-agents-python#787"
     ),
+    "O05": _seen(
+        "While a typed answer streams in, whoever reads events gets what there is of it so far, at a cost that grows with its length",
+        "pydantic/jiter#100 pydantic/pydantic-ai#3194",
+    ),
     "O04": _seen(
         "Large results are cut only with a mark that says so, base64 never", "openai/openai-agents-python#1553 MervinPraison/PraisonAI#2365"
     ),

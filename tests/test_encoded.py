@@ -33,7 +33,7 @@ from tests.test_wire_paths import histories
 
 ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "key", None, None, None)
 FOLDED = Profile("folded", instruction_role="user")
-TALK = [{"role": ("user", "assistant")[number % 2], "content": f"message {number}"} for number in range(40)]
+TALK = [{"role": ("user", "assistant")[number % 2], "content": f"message {number}"} for number in range(60)]
 QUESTION = {"role": "user", "content": "Go."}
 
 
@@ -144,9 +144,9 @@ def test_what_was_learnt_about_a_history_changes_nothing(history: list[Message])
 def test_only_what_is_not_plain_is_looked_at_again() -> None:
     odd = {"role": "assistant", "content": "x", "sender": "A", "tool_calls": None}
     start = checked([*TALK, odd, QUESTION], allow_open_tail=False)
-    assert list(start.places) == [40]
-    assert list(start.places_in([*start.messages, QUESTION, odd])) == [40, 42, 43]
-    assert list(start.places_in([odd, *start.messages])) == list(range(43))
+    assert list(start.places) == [60]
+    assert list(start.places_in([*start.messages, QUESTION, odd])) == [60, 62, 63]
+    assert list(start.places_in([odd, *start.messages])) == list(range(63))
     assert list(checked(TALK, allow_open_tail=False).places) == []
     assert list(Start([odd]).places) == [0]
 
@@ -161,8 +161,8 @@ def test_a_turn_encodes_what_is_new(drive: Drive, encoding: list[int]) -> None:
     """Not the history, nor the tools, however long both are."""
     model = Sending(calls(12))
     drive(Agent(functions=[add], instructions="Add."), [*TALK, QUESTION], model)
-    assert [len(messages) for messages in model.sent] == list(range(42, 66, 2))
-    text = sum(map(len, model.bodies[0:1])) + len(to_json(model.sent[-1][42:]))
+    assert [len(messages) for messages in model.sent] == list(range(62, 86, 2))
+    text = sum(map(len, model.bodies[0:1])) + len(to_json(model.sent[-1][62:]))
     assert text < sum(encoding) < text + 12 * 200  # a turn's own: its instructions, model and brackets
 
 
@@ -248,20 +248,20 @@ def test_a_history_that_a_policy_has_changed_before_the_first_turn_is_looked_at_
     model = Sending(["Hello."])
     drive(Agent(instructions="Help."), [*TALK, QUESTION], model, swarm={"policies": [Before()]})
     assert model.sent[0][:3] == [{"role": "system", "content": "Help."}, {"role": "assistant", "content": "Earlier."}, TALK[0]]
-    assert len(model.sent[0]) == 43
+    assert len(model.sent[0]) == 63
 
 
 def test_half_characters_are_replaced_on_every_turn(drive: Drive) -> None:
     model = Sending(calls(3))
     drive(Agent(functions=[add]), [*TALK, {"role": "user", "content": "a\ud83d"}], model)
-    assert [messages[41]["content"] for messages in model.sent] == ["a\ufffd"] * 3
+    assert [messages[61]["content"] for messages in model.sent] == ["a\ufffd"] * 3
 
 
 def test_what_json_cannot_hold_is_named_with_its_place(drive: Drive) -> None:
     model = Sending(["Hello."])
-    with pytest.raises(HistoryError, match=r"messages\[42\]\['x'\] of the request") as caught:
+    with pytest.raises(HistoryError, match=r"messages\[62\]\['x'\] of the request") as caught:
         drive(Agent(), [*TALK, QUESTION, {"role": "user", "content": "x", "x": object()}], model)
-    assert caught.value.index == 42
+    assert caught.value.index == 62
 
 
 def test_tools_are_encoded_once_for_all_runs(encoding: list[int]) -> None:

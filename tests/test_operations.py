@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -142,7 +143,11 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-def test_the_hot_paths_keep_to_their_budgets(runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hot_paths_keep_to_their_budgets(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "swarm.audit")  # whatever tests before this one have switched on
+
     def new_bytes(before: int) -> float:
         few, many = (encoded_bytes(monkeypatch, encoding_run(turns, before)) for turns in (40, 50))
         return (many - few) / 10

@@ -57,7 +57,7 @@ class Base:
             further.
         redact: called with an exception before its text goes to the model, and with each text before `debug` prints it, the log takes it
             (at debug level; nothing of a run is logged at others), or an observer gets it; returns a text. Observers then get neither
-            the pieces of a reply (`Delta`) nor the context variables.
+            the pieces of a reply (`Delta`, `PartialOutput`) nor the context variables.
         prices: what models cost that are private, local or behind a gateway, by the name that a request or an answer gives them; they go
             before the tables of the extra `prices`.
 
@@ -168,6 +168,7 @@ class Base:
             timeout=timeout,
             debug=debug,
             watched=debug or item_of is not None,
+            partials=item_of is itself,
         )
         self._need_client(run)
         return self._finish(run, debug) if item_of is None else self._stream(run, debug, item_of)
@@ -197,6 +198,7 @@ class Base:
             timeout=timeout,
             debug=debug,
             watched=debug or streams,
+            partials=item_of is itself,
         )
         run = revive(state, options, approvals or {}, context_variables or {})
         self._need_client(run)

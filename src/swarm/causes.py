@@ -97,7 +97,7 @@ class _Record:
     def behind(self, path: Path, told: Json) -> Iterator[str]:
         """The lines of what an event came from, the nearest first."""
         cause: str | None = told.get("cause") or (
-            f"turn:{self._turn[path]['turn']}" if told["event"] == "Delta" and path in self._turn else None
+            f"turn:{self._turn[path]['turn']}" if told["event"] in ("Delta", "PartialOutput") and path in self._turn else None
         )
         seen: set[tuple[Path, str]] = set()
         while cause is not None and (path, cause) not in seen:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextvars import Context
 
     from .events import Event
+    from .partials import Partials
     from .records import ModelCall
     from .run import RunInfo
     from .tools import Tool
@@ -97,12 +98,26 @@ class CallModel:
         context: a contextvars.Context to run the call in, or None.
         gates: make the gates that a stream's text passes before it is shown, in this order; each is called once for each stream, so that
             a second try begins anew. A policy that wants one puts it in front: `call.replace(gates=(make, *call.gates))`.
+        partials: finds the partial values in what a stream shows of a typed answer, or None if nobody is told of them.
         seconds: how long the answer took; set by the driver.
         time_to_first_delta: seconds until the first delta of a stream; set by the driver, None without one.
     """
 
     kind = "model"
-    __slots__ = ("agent", "client", "context", "gates", "path", "request", "run", "seconds", "stream", "time_to_first_delta", "timeout")
+    __slots__ = (
+        "agent",
+        "client",
+        "context",
+        "gates",
+        "partials",
+        "path",
+        "request",
+        "run",
+        "seconds",
+        "stream",
+        "time_to_first_delta",
+        "timeout",
+    )
 
     def __init__(
         self,
@@ -124,6 +139,7 @@ class CallModel:
         self.path = path
         self.context = context
         self.gates: tuple[Callable[[], Gate], ...] = ()
+        self.partials: Partials | None = None
         self.seconds = 0.0
         self.time_to_first_delta: float | None = None
 

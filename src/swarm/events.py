@@ -32,6 +32,7 @@ __all__ = [
     "MessageAdded",
     "MessageDone",
     "Nested",
+    "PartialOutput",
     "Paused",
     "PolicyActed",
     "ToolDone",
@@ -89,6 +90,20 @@ class Delta(Event):
         """The text of this piece, `""` when it holds none."""
         content = self.delta.get("content")
         return content if isinstance(content, str) else ""
+
+
+class PartialOutput(Event):
+    """What there is so far of the answer of an agent with an `output_type`, told by `stream()` only, when there is more of it.
+
+    `value` is JSON data, not yet read into the type: a dict for an object, and whatever the answer is otherwise. What is not there yet is
+    absent; its last text may be unfinished. Each event has a value of its own.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, agent: str, value: Any) -> None:
+        self.agent = agent
+        self.value = value
 
 
 class MessageDone(Event):

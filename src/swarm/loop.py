@@ -10,11 +10,11 @@ A driver answers the effects (see `effects`), so the same lines serve sync and a
 
 from __future__ import annotations
 
-from . import batches, calls, limits, outputs
+from . import batches, calls, limits, outputs, partials
 from .approvals import ApprovalError, may_wait, undecided
 from .effects import CallModel, Flow, Message, Now, Reply, StartRun
 from .errors import Cancelled, LimitExceeded, attach
-from .events import Delta, Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
+from .events import Done, LimitHit, MessageDone, Paused, TurnEnded, TurnStarted
 from .history import NOT_EXECUTED, open_calls, unique_ids
 from .messages import assistant_message
 from .models.profiles import ending
@@ -93,6 +93,7 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     if watched:
         yield from run.tell(TurnStarted(agent.name, run.turn, run.cause))
     effect = CallModel(agent, client, request, run.options.stream, info, None, run.path)
+    effect.partials = partials.of(run) if run.options.partials and run.fields["output_type"] is not None else None
     reply: Reply = (yield from run.through(effect)) if "model" in run.options.hooks else answered(run, effect, (yield effect))
     message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history), run.numbers)
     run.origins[id(message)] = run.asked
@@ -100,8 +101,8 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     run.replied, run.finish, run.cause = run.turn, ending(reply.finish_reason), f"turn:{run.turn}"
     run.over = None if message["tool_calls"] else limits.last_words(message, run.finish)
     if watched:
-        if not reply.told:
-            yield from run.tell(Delta(agent.name, {key: value for key, value in message.items() if value is not None}))
+        for event in partials.untold(effect, reply, message):
+            yield from run.tell(event)
         yield from run.tell(MessageDone(agent.name, message, reply.call, run.cause))
     if run.options.logs:
         run.log("%s answered: %s", agent.name, message)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 class Options:
     """What was asked of one call of `run`; shared with nested runs. Attributes are those of `Swarm` and its `run`, and: `watched`, whether
-    anybody reads events; `logs`, whether debug logging is on; `default_model`, in the place of the model of agents that were not given
-    one; `innermost`, which performs an effect behind the last policy; `overrides`, the steps that a subclass of Swarm does its own way.
+    anybody reads events; `partials`, whether they are also told of partial values of typed answers; `logs`, whether debug logging is on;
+    `default_model`, in the place of the model of agents that were not given one; `innermost`, which performs an effect behind the last
+    policy; `overrides`, the steps that a subclass of Swarm does its own way.
     """
 
     __slots__ = (
@@ -34,6 +35,7 @@ class Options:
         "model_override",
         "overrides",
         "parallel_tools",
+        "partials",
         "prices",
         "profile",
         "raise_errors",
@@ -62,6 +64,7 @@ class Options:
         limits: Limits | None = None,
         max_turns: float = float("inf"),
         model_override: str | None = None,
+        partials: bool = False,
         stream: bool = False,
         timeout: float | None = None,
         watched: bool = False,
@@ -82,6 +85,7 @@ class Options:
         self.limits = limits or NO_LIMITS
         self.max_turns = max_turns
         self.model_override = model_override
+        self.partials = partials
         self.stream = stream
         self.timeout = timeout
         self.watched = watched

@@ -24,13 +24,13 @@ from .schema import Json, NotStrict, Schema, strictly
 from .signature import Signature
 from .types import Agent
 
-_VALUE = "value"  # the key of an answer that is no object by itself, since providers take only objects
+VALUE = "value"  # the key of an answer that is no object by itself, since providers take only objects
 _ASKED_AGAIN = "Your last answer cannot be used: "
 _OPENING = re.compile(r"[{\[]")
-_BEGINS_JSON = re.compile(r"\{\s*\"|\[\s*[{\[\"\d]")  # and not words in brackets
+BEGINS_JSON = re.compile(r"\{\s*\"|\[\s*[{\[\"\d]")  # and not words in brackets
 _BRACKET_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\\n]|\\.)*"')
 _FENCED = re.compile(r"^[ \t]*```\w*[ \t]*\r?\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
-_TRIES = 1000  # places in a text where JSON may begin
+TRIES = 1000  # places in a text where JSON may begin
 
 
 class Output:
@@ -62,10 +62,10 @@ class Output:
             raise AgentError(
                 f"Agent {agent!r}: output_type={kind!r} cannot be read from JSON; give a pydantic model, a dataclass, int, ..."
             )
-        answer.__annotations__[_VALUE] = kind
+        answer.__annotations__[VALUE] = kind
         made = Schema(Signature(answer), "output_type")
         schema = made.parameters()
-        inner: Json = schema["properties"][_VALUE]
+        inner: Json = schema["properties"][VALUE]
         self.kind = kind
         self.bare = inner.get("type") == "object"
         if self.bare:
@@ -101,15 +101,15 @@ class Output:
             return text
         why = ""
         for found in values_in(text) if self.bare else [*values_in(text), text.strip()]:  # the text itself: a word, a date
-            data: Json = found if not self.bare and is_dict(found) and found.keys() == {_VALUE} else {_VALUE: found}
+            data: Json = found if not self.bare and is_dict(found) and found.keys() == {VALUE} else {VALUE: found}
             try:
                 values, errors = fitted(self._validator, data, set())
             except (ValueError, RecursionError) as error:  # half a character; nested without end
                 why = why or f"it cannot be read: {error}"
                 continue
             if values is not None:
-                return values[_VALUE]
-            why = why or complaint(data[_VALUE], [{**error, "loc": error["loc"][1:]} for error in errors]).strip()
+                return values[VALUE]
+            why = why or complaint(data[VALUE], [{**error, "loc": error["loc"][1:]} for error in errors]).strip()
         raise OutputError(f"it {why}" if why.startswith("should ") else why or "it holds no JSON")
 
 
@@ -182,16 +182,16 @@ def values_in(text: str) -> list[Any]:
         with suppress(ValueError, RecursionError):
             fenced.append(decoder.decode(block))
     at, tries = 0, 0
-    while (opening := _OPENING.search(text, at)) is not None and (tries := tries + 1) < _TRIES:
+    while (opening := _OPENING.search(text, at)) is not None and (tries := tries + 1) < TRIES:
         try:
             value, at = decoder.raw_decode(text, opening.start())
             found.append(value)
         except (ValueError, RecursionError):
-            at = _end_of_broken(text, opening.start()) if _BEGINS_JSON.match(text, opening.start()) else opening.end()
+            at = end_of_broken(text, opening.start()) if BEGINS_JSON.match(text, opening.start()) else opening.end()
     return fenced[::-1] + found[::-1]
 
 
-def _end_of_broken(text: str, start: int) -> int:
+def end_of_broken(text: str, start: int) -> int:
     """Where broken JSON ends: behind the bracket that closes its first, or, if none does, at the end of the text."""
     depth = 0
     for token in _BRACKET_OR_STRING.finditer(text, start):

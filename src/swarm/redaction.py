@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic_core import to_jsonable_python
 
-from .events import Delta, Done, Event, MessageAdded, MessageDone, Nested, Paused, PolicyActed, ToolDone, ToolStarted
+from .events import Delta, Done, Event, MessageAdded, MessageDone, Nested, PartialOutput, Paused, PolicyActed, ToolDone, ToolStarted
 from .types import Pending, Response, ToolCall
 
 Redact: TypeAlias = Callable[[Any], Any]
@@ -35,7 +35,7 @@ def for_observers(event: Event, redact: Redact) -> Event | None:
         case Nested():
             inner = for_observers(event.event, redact)
             return Nested(event.call_id, inner) if inner is not None else None
-        case Delta():
+        case Delta() | PartialOutput():
             return None
         case MessageDone() | MessageAdded():
             return _with(event, message=_said(event.message, redact))

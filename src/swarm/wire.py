@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NOT_SENT = frozenset(("sender", "tool_name", "annotations", "audio"))
 _STANDARD = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
 _NO_TEXT = "(empty)"
-_SHORT = 16  # as many messages are encoded again sooner than the text of the earlier ones is put together with that of the new ones
+_SHORT = 48  # so many messages are encoded again sooner than the text of earlier ones is found and put together with that of new ones
 _NOT_AN_OBJECT = "not_an_object"
 
 

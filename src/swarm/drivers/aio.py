@@ -248,6 +248,8 @@ class _Stream:
         """The events for what came."""
         if self._together:
             return self._reading.events(self._came)
+        if self._reading.partials is not None:
+            return self._reading.events_of(self._came)
         event = self._reading.event(self._came)
         return () if event is None else (event,)
 

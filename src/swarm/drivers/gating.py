@@ -100,6 +100,8 @@ class Gating:
             elif text:
                 self._shown.append(text)
                 yield self._event({"content": text})
+                if self._effect.partials is not None and (value := self._effect.partials.feed(text)) is not None:
+                    yield nested(self._effect.path, value)
             if isinstance(came, Cut):
                 for later, gate in enumerate(self._gates[number:], number):
                     yield from self._pass(later + 1, gate.end())

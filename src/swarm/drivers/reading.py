@@ -13,6 +13,7 @@ from typing import Any
 from ..assembly import Assembler
 from ..effects import CallModel, Message
 from ..events import Delta, Event, nested
+from ..partials import Partials
 from ..run import Signal
 from ..texts import Texts
 
@@ -28,9 +29,10 @@ class Reading:
 
     Attributes:
         assembler: what came so far.
+        partials: finds the partial values that are told, or None; gates find them in what they let through.
     """
 
-    __slots__ = ("_agent", "_began", "_effect", "_grouped", "_look_for_an_end", "_path", "_signal", "_texts", "assembler")
+    __slots__ = ("_agent", "_began", "_effect", "_grouped", "_look_for_an_end", "_path", "_signal", "_texts", "assembler", "partials")
 
     def __init__(self, effect: CallModel, grouped: bool, signal: Signal, look_for_an_end: Callable[[], None]) -> None:
         self.assembler = Assembler(effect.agent.name)
@@ -43,6 +45,9 @@ class Reading:
         self._texts: Texts | None = None
         self._began = perf_counter()
         effect.time_to_first_delta = None  # of the try before
+        self.partials = None if effect.gates else effect.partials
+        if effect.partials is not None:
+            effect.partials.begin()
 
     def event(self, chunk: Any) -> Event | None:
         """The event for a chunk that came by itself, or None."""
@@ -55,10 +60,19 @@ class Reading:
 
     def events(self, chunks: Iterable[Any]) -> Iterator[Event]:
         """The events for chunks that came together, each made when it is asked for."""
-        for news in self.assembler.feed_all(chunks):
+        return self._events(self.assembler.feed_all(chunks))
+
+    def events_of(self, chunk: Any) -> Iterator[Event]:
+        """The events for a chunk that came by itself, where partial values are told."""
+        delta = self.assembler.feed(chunk)
+        return self._events(() if delta is None else (delta,))
+
+    def _events(self, came: Iterable[Message | list[Message]]) -> Iterator[Event]:
+        for news in came:
             if self._effect.time_to_first_delta is None:
                 self._effect.time_to_first_delta = perf_counter() - self._began
-            for event in self._told(news) if isinstance(news, list) else (Delta(self._agent, news),):
+            told = self._told(news) if isinstance(news, list) else (Delta(self._agent, news),)
+            for event in told if self.partials is None else _with_value(told, self.partials, _text(news)):
                 yield nested(self._path, event) if self._path else event
                 if self._signal.cancelled:
                     self._look_for_an_end()
@@ -80,3 +94,14 @@ class Reading:
     def ended(self) -> None:
         """Note on the effect how long it took."""
         self._effect.seconds = perf_counter() - self._began
+
+
+def _text(news: Message | list[Message]) -> str:
+    return "".join([delta.get("content") or "" for delta in (news if isinstance(news, list) else (news,))])
+
+
+def _with_value(told: Iterable[Event], partials: Partials, text: str) -> Iterator[Event]:
+    """Events for a text, and then for the partial value that it adds to."""
+    yield from told
+    if text and (value := partials.feed(text)) is not None:
+        yield value

@@ -156,6 +156,8 @@ class SyncDriver:
             for came in chunks:
                 if together:
                     yield from reading.events(came)
+                elif reading.partials is not None:
+                    yield from reading.events_of(came)
                 elif (event := reading.event(came)) is not None:
                     yield event
                 if self._signal.cancelled:
