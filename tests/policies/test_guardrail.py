@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -215,6 +216,33 @@ def test_a_check_beside_the_call_may_rewrite_too(drive: Drive) -> None:
     assert drive.requests[-1]["messages"][-1]["content"] == "dear you"
     assert response.text in ("first", "second")
     assert len(response.messages) == 1
+
+
+async def kinder(text: str) -> str:
+    await asyncio.sleep(0)
+    return text.replace("damn", "dear")
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_several_that_rewrite_each_see_what_those_before_left(drive: Drive, order: Any, beside: bool) -> None:
+    """Of two masks the inner one finds what it hides, though the outer one has changed the text; on every turn."""
+    seen: list[str] = []
+
+    def ping() -> str:
+        return "pong"
+
+    made = [Pattern(r"\d{16}", by="[card]"), Pattern(r"\S+@\S+", by="[mail]"), kinder]
+    policies = [Guardrail(made[which], "input", beside=beside) for which in order]
+    policies.append(Guardrail(lambda text: seen.append(text), "input"))
+    history = [{"role": "user", "content": "ann@example.com"}, {"role": "assistant", "content": "ok"}]
+    history += [{"role": "user", "content": "damn 1234567812345678 of bob@example.com"}]
+    turns = ["a call that is given up", "done"] if beside else [call("ping"), "done"]
+    drive(Agent(functions=[ping]), history, turns, swarm={"policies": policies})
+    for request in drive.requests[-1:] if beside else drive.requests:
+        users = [message["content"] for message in request["messages"] if message["role"] == "user"]
+        assert users == ["[mail]", "dear [card] of [mail]"]
+    assert seen[-1] == "dear [card] of [mail]"
 
 
 def test_a_mask_stands_in_front_of_the_call(drive: Drive) -> None:

@@ -7,9 +7,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..effects import Message
+from ..messages import text_of
+
+if TYPE_CHECKING:
+    from ..run import Run, RunInfo
+
+OTHERS = "other words"
+"""Where a guardrail keeps in the state of a run what stands in the place of which text."""
+
+
+def said(guard: Any, run: Run, info: RunInfo) -> list[str]:
+    """What the user said, as the guardrails further out left it; the last message at the end."""
+    texts = [text_of(message) for message in run.history if message["role"] == "user" and "sender" not in message]
+    for policy in _policies(run):
+        if policy is guard:
+            break
+        others: dict[str, str] = info.state(policy).get(OTHERS, {})
+        texts = [others.get(text, text) for text in texts]
+    return texts
+
+
+def check_anew(guard: Any, run: Run, info: RunInfo) -> None:
+    """Let the guardrails further in look at the other words too, where they have been asked about the user's already."""
+    policies = _policies(run)
+    for policy in policies[policies.index(guard) + 1 :]:
+        info.state(policy).pop(OTHERS, None)
+
+
+def _policies(run: Run) -> list[Any]:
+    return [policy for policy, _ in run.options.hooks["model"]]
 
 
 def reworded(message: Message, others: Mapping[str, str], known: Set[str]) -> Message:

@@ -9,7 +9,7 @@ from ..messages import text_of
 from .checking import Block, caught
 from .gates import Windows, passed
 from .inside import inside
-from .rewording import reworded
+from .rewording import OTHERS, check_anew, reworded, said
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -66,13 +66,13 @@ def checked_input(guard: Guardrail, call: CallModel) -> Flow:
     run, kept = inside(call.run), call.run.state(guard)
     if "input" not in guard.on:
         return (yield call)
-    if call.path or "rewritten" in kept:
+    if call.path or OTHERS in kept:
         return (yield _rewritten(call, kept))
     verdicts: dict[str, str] = {}
     reply: Any = None
-    said = [text_of(message) for message in run.history if message["role"] == "user" and "sender" not in message]
-    kept["said"] = frozenset(said)
-    checked = said if getattr(guard.check, "everywhere", False) else said[-1:]
+    texts = said(guard, run, call.run)
+    kept["said"] = frozenset(texts)
+    checked = texts if getattr(guard.check, "everywhere", False) else texts[-1:]
     for text in dict.fromkeys(text for text in checked if text):
         if guard.beside:
             flow = caught(guard.asking.verdict(run, text, hook=False))
@@ -87,7 +87,8 @@ def checked_input(guard: Guardrail, call: CallModel) -> Flow:
             return (yield from _refused(guard, run, verdict))
         if verdict is not None:
             verdicts[text], reply = verdict, None
-    kept["rewritten"] = verdicts
+            check_anew(guard, run, call.run)
+    kept[OTHERS] = verdicts
     if verdicts:
         yield guard.acted(run, "rewrote the input")
     if isinstance(reply, Exception):
@@ -111,7 +112,7 @@ def _ended(guard: Guardrail, reply: Reply) -> Reply:
 
 def _rewritten(call: CallModel, kept: dict[str, Any]) -> CallModel:
     """The call with other texts of the user."""
-    others: dict[str, str] = kept.get("rewritten", {})
+    others: dict[str, str] = kept.get(OTHERS, {})
     if not others:
         return call
     messages: list[Message] = [
