@@ -88,7 +88,7 @@ def pick_up(run: Run) -> Flow:
 def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     """Ask the active agent's model for one message. Returns it; one without calls ends the run."""
     agent, watched = run.agent, run.options.watched
-    client, run.offered, request = yield from request_for(run, tools)
+    client, run.offered, request = made if isinstance(made := request_for(run, tools), tuple) else (yield from made)
     run.arrival = run.approvals = None
     if watched:
         yield from run.tell(TurnStarted(agent.name, run.turn, run.cause))

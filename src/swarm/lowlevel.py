@@ -57,7 +57,8 @@ class LowLevel:
         """
         run = self._step(agent, history, context_variables, model_override, stream)
         run.options.overrides = {}
-        client, _, request = _drive(request_for(run))
+        made = request_for(run)
+        client, _, request = made if isinstance(made, tuple) else _drive(made)
         debug_print(debug, "Getting chat completion for...:", request["messages"])
         call = CallModel(agent, client, request, stream, RunInfo(run))
         return Chunks(opened(client.stream(call), call)) if stream else _completion(_drive(ask_model(run, call)))

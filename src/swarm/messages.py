@@ -101,8 +101,9 @@ def _whole(text: str) -> str:
 def _own_call(call: Message) -> Message:
     copy = {**normal_call(call)}
     copy.pop("index", None)
-    if "function" in copy:
-        function = copy["function"] = {**copy["function"]}
+    function = copy.get("function")
+    if function is not None:
+        copy["function"] = function = {**function}
         if not function["arguments"].isascii():
             function["arguments"] = _whole(function["arguments"])
     return copy

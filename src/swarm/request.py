@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
@@ -13,7 +13,7 @@ from .history import NOT_EXECUTED, call_name, checked, open_calls, repaired, too
 from .limits import needs_cost, needs_tokens
 from .models.client import ForeignClient
 from .models.profiles import Profile
-from .offers import OFFER_NAMES, ask, offered, table_of
+from .offers import OFFER_NAMES, Table, ask, offered, table_of
 from .outputs import asked_again, output_of
 from .prices import require
 from .run import Route, Run, base_url_of
@@ -21,8 +21,11 @@ from .tools import callback_parameters
 from .types import Agent
 from .wire import WireHistory
 
+Made: TypeAlias = tuple[Any, dict[str, Any], dict[str, Any]]
+"""The client to ask, the tools on offer by name, and the keyword arguments of `chat.completions.create`."""
 
-def request_for(run: Run, tools: bool = True) -> Flow:
+
+def request_for(run: Run, tools: bool = True) -> Made | Flow:
     """Make the request for the active agent.
 
     Args:
@@ -30,29 +33,42 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         tools: whether the agent may call functions this time.
 
     Returns:
-        the client to ask, the tools on offer by name, and the keyword arguments of `chat.completions.create`.
+        what was made; or, where a function of the user's has to be asked first, a flow that comes to it.
     """
-    agent, fields, options, route = run.agent, run.fields, run.options, run.route()
-    profile, told = route.profile, fields["instructions"]
-    if callable(told):
-        told = yield from instructions_of(run, agent)
-    kind, output, response_format = fields["output_type"], None, None
-    if kind is not None and kind is not str:
-        output = output_of(agent)
+    fields, route = run.fields, run.route()
+    told, typed = fields["instructions"], fields["output_type"] is not None and fields["output_type"] is not str
+    if typed:
         tools = tools and not (run.history and asked_again(run.history[-1]))
-    on_offer: dict[str, Any] = {}
-    entries: list[dict[str, Any]] = []
-    if tools:
-        table = table_of(agent)
-        on_offer, entries = (yield from offered(table, run.about)) if table.changing else (table.tools, table.wire)
-        if profile.tool_name is not None:
-            profile.check_tools(on_offer, agent.name)
-    if output is not None:
-        response_format, told = output.request(profile, bool(entries), told)
-    if fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None):
-        seen: WireHistory = yield from filtered(run, agent, route)
-    else:
-        seen = prepared(run, route)
+    table = table_of(run.agent) if tools else None
+    is_filtered = fields["history_filter"] is not None or (run.handoff is not None and run.handoff.history_filter is not None)
+    if callable(told) or is_filtered or (table is not None and table.changing):
+        return _asked_for(run, route, table, is_filtered, typed)
+    on_offer, entries = (table.tools, table.wire) if table is not None else _nothing()
+    return _made(run, route, told, on_offer, entries, prepared(run, route), typed)
+
+
+def _nothing() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    return {}, []
+
+
+def _asked_for(run: Run, route: Route, table: Table | None, is_filtered: bool, typed: bool) -> Flow:
+    """The same, of what the user's functions say."""
+    told = run.fields["instructions"]
+    if callable(told):
+        told = yield from instructions_of(run, run.agent)
+    on_offer, entries = (yield from offered(table, run.about)) if table is not None else _nothing()
+    seen: WireHistory = (yield from filtered(run, run.agent, route)) if is_filtered else prepared(run, route)
+    return _made(run, route, told, on_offer, entries, seen, typed)
+
+
+def _made(
+    run: Run, route: Route, told: str | None, on_offer: dict[str, Any], entries: list[dict[str, Any]], seen: WireHistory, typed: bool
+) -> Made:
+    agent, fields, profile, response_format = run.agent, run.fields, route.profile, None
+    if profile.tool_name is not None:
+        profile.check_tools(on_offer, agent.name)
+    if typed:
+        response_format, told = output_of(agent).request(profile, bool(entries), told)
     request: dict[str, Any] = {"model": route.name, "messages": seen.with_system(told, route.encodes)}
     if fields["model_settings"]:
         request = {name: value for name, value in fields["model_settings"].items() if value is not None} | request
@@ -62,7 +78,7 @@ def request_for(run: Run, tools: bool = True) -> Flow:
         request["tools"] = entries
         if fields["tool_choice"] is not None or "parallel_tool_calls" in agent.__pydantic_fields_set__:
             _choose(run, agent, request, profile)
-    if options.stream:
+    if run.options.stream:
         request["stream"] = True
         if takes_usage(run, route):
             request.setdefault("stream_options", {"include_usage": True})

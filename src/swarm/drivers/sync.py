@@ -39,6 +39,8 @@ class SyncDriver:
         self._closing: float | None = None
         self._is_beside = False
         self._grouped = False
+        self._client: Any = None
+        self._ask: Any = None
 
     def drive(self, flow: Flow, grouped: bool = False) -> Events:
         """Drive a flow to its end: yields events, texts that came together as Texts if `grouped`; returns what the flow returns."""
@@ -136,13 +138,16 @@ class SyncDriver:
 
     def _complete(self, effect: CallModel) -> Reply:
         started = perf_counter()
-        model = model_for(effect.client)
+        if effect.client is not self._client:  # kept, since nearly all calls of a run go to one
+            self._client, self._ask = effect.client, model_for(effect.client).complete
+        ask = self._ask
         try:
-            limit = self._time.limit(effect.timeout, no_answer)
-            if limit is not None:
+            if effect.timeout is not None or self._time.until is not None:
+                limit = self._time.limit(effect.timeout, no_answer)
+                assert limit is not None
                 call = effect.replace(timeout=limit.left())
-                return self.within(Job(lambda: settled(_in_context(call, model.complete))), limit)
-            reply = _in_context(effect, model.complete)
+                return self.within(Job(lambda: settled(_in_context(call, ask))), limit)
+            reply = _in_context(effect, ask)
             return reply if type(reply) is Reply else settled(reply)
         finally:
             effect.seconds = perf_counter() - started
