@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from swarm import Agent, Approve, Handoff, Pending, Refuse, Result, load_state, tool
+from swarm import Agent, Approve, Handoff, Pending, Refuse, Result, Swarm, load_state, tool
 from swarm.errors import HistoryError, StateError
-from swarm.models.scripted import call
+from swarm.models.scripted import ScriptedModel, call
 from swarm.records import ModelCall
 from tests.modes import Drive, names
 
@@ -296,6 +296,16 @@ def test_an_approval_without_an_open_call_is_refused(drive: Drive) -> None:
     with pytest.raises(StateError, match="no call is open"):
         drive(shop.agent, "go", ["done"], approvals={"call_1_1": True})
     assert drive(shop.agent, "go", ["done"], approvals={}).text == "done"
+
+
+def test_an_approval_of_a_run_that_is_over_is_refused() -> None:
+    """D3, D44: it decided about a call that has run since; without decisions the state gives its response again."""
+    shop = Shop()
+    paused = Swarm(ScriptedModel([call("refund", {"amount": 5})])).run(shop.agent, "go")
+    done = Swarm(ScriptedModel(["done"])).resume(paused.state(), approvals={paused.pending[0].id: True})
+    with pytest.raises(StateError, match="'call_1_1', but no call is open"):
+        Swarm(ScriptedModel([])).resume(done.state(), approvals={paused.pending[0].id: True})
+    assert Swarm(ScriptedModel([])).resume(done.state(), approvals={}).text == "done"
 
 
 @pytest.mark.parametrize(

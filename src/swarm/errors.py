@@ -145,7 +145,7 @@ class LimitExceeded(SwarmError):
 
 
 class GuardrailTripped(SwarmError):
-    """A guardrail blocked something and `Guardrail(on_block="raise")` asked for an error.
+    """A guardrail blocked something and `Guardrail(on_block="raise")` asked for an error; or its check failed about a call.
 
     Args:
         text: which guardrail, and what it says.

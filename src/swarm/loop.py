@@ -68,6 +68,8 @@ def turns(run: Run) -> Flow:
 
 def pick_up(run: Run) -> Flow:
     """Execute what the history left open, if it did. Returns a reason to stop, or None."""
+    if run.approvals and not open_calls(run.history):
+        raise ApprovalError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
     if run.over is not None:
         last = run.history[-1]
         is_typed = last["role"] == "assistant" and run.fields["output_type"] is not None
@@ -75,8 +77,6 @@ def pick_up(run: Run) -> Flow:
     if run.stopped_by is not None:
         run.limit = limits.hit_again(run.stopped_by, run.scopes, run.scope, run.repeats)
     if not open_calls(run.history):
-        if run.approvals:
-            raise ApprovalError(f"approvals names {', '.join(map(repr, run.approvals))}, but no call is open")
         return limits.reason_of(run.limit.name) if run.limit is not None else None
     if run.options.max_turns == 0:
         return "tool_calls"

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -15,8 +16,9 @@ from swarm import Agent, AsyncSwarm, Result, RunInfo, Swarm, load_state
 from swarm.effects import CallModel, Flow, Sleep
 from swarm.errors import AgentError, GuardrailTripped
 from swarm.events import Delta, Nested, PolicyActed
+from swarm.models.profiles import Profile
 from swarm.models.scripted import ScriptedModel, Turn, call
-from swarm.policies import Block, Guardrail
+from swarm.policies import Block, Guardrail, Retry
 from swarm.policies.checks import Hosts, JsonSchema, Judge, Length, Pattern
 from swarm.policies.patterns import nests_repeats
 from swarm.testing.conformance import PolicyConformance
@@ -175,6 +177,36 @@ def test_the_users_words_are_found_in_a_longer_message(drive: Drive) -> None:
     assert drive.requests[0]["messages"][-1]["content"] == [{"type": "text", "text": "a *"}]
 
 
+@pytest.mark.parametrize("role", ["system", "user"])
+def test_only_what_was_checked_is_rewritten(drive: Drive, role: Any) -> None:
+    """P07: a short text stands in many others: in what the user said before, and in instructions in front of it."""
+    history = [{"role": "user", "content": "nothing, no"}, {"role": "assistant", "content": "no?"}, {"role": "user", "content": "no"}]
+    agent = Agent(instructions="Take no for an answer.", profile=Profile(instruction_role=role))
+    for messages, sent in ((history, ["nothing, no", "No!"]), (history[2:], ["No!"])):
+        drive(agent, messages, ["ok"], swarm=guard(lambda text: "No!" if text == "no" else None, "input"))
+        users = [message["content"] for message in drive.requests[-1]["messages"] if message["role"] == "user"]
+        in_front = "Take no for an answer.\n\n" if role == "user" else ""
+        assert users == [in_front + sent[0], *sent[1:]]
+
+
+def test_what_others_made_of_the_users_words_is_searched(drive: Drive) -> None:
+    """A filter that quotes the user must not show what a mask hides; what only looks alike stays."""
+
+    def quoting(messages: list[Any]) -> list[Any]:
+        return [{"role": "user", "content": f"They said: {messages[-1]['content']}, in Annapolis."}]
+
+    drive(Agent(history_filter=quoting), "Anna", ["ok"], swarm=guard(Pattern("Anna", by="[name]"), "input"))
+    assert drive.requests[0]["messages"][-1]["content"] == "They said: [name], in Annapolis."
+
+
+def test_a_message_in_parts_is_rewritten_as_a_whole(drive: Drive) -> None:
+    """O03: the check sees its texts joined, so what it says stands for all of them; pictures stay where they are."""
+    picture = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    parts = [{"type": "text", "text": "my sec"}, picture, {"type": "text", "text": "ret"}]
+    drive(Agent(), [{"role": "user", "content": parts}], ["ok"], swarm=guard(Pattern("secret", by="*"), "input"))
+    assert drive.requests[0]["messages"][-1]["content"] == [{"type": "text", "text": "my *"}, picture]
+
+
 def test_a_check_beside_the_call_may_rewrite_too(drive: Drive) -> None:
     async def soften(text: str) -> str:
         await asyncio.sleep(0)
@@ -184,6 +216,33 @@ def test_a_check_beside_the_call_may_rewrite_too(drive: Drive) -> None:
     assert drive.requests[-1]["messages"][-1]["content"] == "dear you"
     assert response.text in ("first", "second")
     assert len(response.messages) == 1
+
+
+async def kinder(text: str) -> str:
+    await asyncio.sleep(0)
+    return text.replace("damn", "dear")
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_several_that_rewrite_each_see_what_those_before_left(drive: Drive, order: Any, beside: bool) -> None:
+    """Of two masks the inner one finds what it hides, though the outer one has changed the text; on every turn."""
+    seen: list[str] = []
+
+    def ping() -> str:
+        return "pong"
+
+    made = [Pattern(r"\d{16}", by="[card]"), Pattern(r"\S+@\S+", by="[mail]"), kinder]
+    policies = [Guardrail(made[which], "input", beside=beside) for which in order]
+    policies.append(Guardrail(lambda text: seen.append(text), "input"))
+    history = [{"role": "user", "content": "ann@example.com"}, {"role": "assistant", "content": "ok"}]
+    history += [{"role": "user", "content": "damn 1234567812345678 of bob@example.com"}]
+    turns = ["a call that is given up", "done"] if beside else [call("ping"), "done"]
+    drive(Agent(functions=[ping]), history, turns, swarm={"policies": policies})
+    for request in drive.requests[-1:] if beside else drive.requests:
+        users = [message["content"] for message in request["messages"] if message["role"] == "user"]
+        assert users == ["[mail]", "dear [card] of [mail]"]
+    assert seen[-1] == "dear [card] of [mail]"
 
 
 def test_a_mask_stands_in_front_of_the_call(drive: Drive) -> None:
@@ -269,6 +328,27 @@ def test_an_input_is_checked_once_in_a_run(drive: Drive) -> None:
 def test_what_a_check_may_not_return(drive: Drive) -> None:
     with pytest.raises(TypeError, match="the check of guardrail 'sum' returned 3; it returns None or True"):
         drive(Agent(), "go", ["done"], swarm=guard(lambda text: 3, "output", name="sum"))
+
+
+@pytest.mark.parametrize("place", ["arguments", "result"])
+def test_a_check_that_fails_about_a_call_fails_the_run(drive: Drive, place: Any) -> None:
+    """No answer is not taken for a yes; nor for a failure of the tool, which a Retry further out would run again."""
+    ran: list[int] = []
+
+    def pay(amount: int) -> str:
+        ran.append(amount)
+        return "paid"
+
+    def unreachable(text: str) -> None:
+        raise ConnectionError("no route to the judge")
+
+    policies = [Retry(tools=True, random=lambda: 0.0), Guardrail(unreachable, place)]
+    with pytest.raises(GuardrailTripped, match=rf"blocked the {place}: its check failed, ConnectionError: no route") as caught:
+        drive(Agent(functions=[pay]), "go", [call("pay", {"amount": 5}), "done"], swarm={"policies": policies})
+    assert ran == ([5] if place == "result" else [])
+    assert isinstance(caught.value.__cause__, ConnectionError)
+    assert caught.value.response is not None
+    assert [message["role"] for message in caught.value.response.messages] == ["assistant", "tool"]
 
 
 @pytest.mark.parametrize(

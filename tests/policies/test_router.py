@@ -10,10 +10,10 @@ import pytest
 
 from benchmarks.router_eval import measured
 from swarm import Agent, Handoff, Limits, Refuse, load_state
-from swarm.effects import HandOff, StartRun
+from swarm.effects import HandOff, Now, StartRun
 from swarm.events import HandedOff, PolicyActed
 from swarm.models.scripted import call
-from swarm.policies import Router
+from swarm.policies import Allow, Deny, Permission, Router
 from swarm.policies.router import MARGIN, THRESHOLD
 from swarm.testing.conformance import PolicyConformance
 from tests.look import system_text
@@ -136,6 +136,29 @@ def test_other_policies_may_refuse_or_redirect_it(drive: Drive) -> None:
     gate.answer = SALES
     assert drive(TRIAGE, "refund", ["ok"], swarm={"policies": [router(), gate]}).agent is SALES
     assert seen == [("Triage", "Refunds", "")] * 3
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_what_is_not_permitted_is_not_handed_over_to(drive: Drive, outside: bool) -> None:
+    """H23: a policy that the run has passed on its way to the router as well."""
+    permission = Permission([Allow(), Deny(to="Refunds", reason="closed today")])
+    policies = [permission, router()] if outside else [router(), permission]
+    assert drive(TRIAGE, "refund", ["ok"], swarm={"policies": policies}).agent is TRIAGE
+
+
+def test_a_hook_that_fails_fails_the_run(drive: Drive) -> None:
+    class Broken:
+        def handoff(self, change: HandOff) -> Any:
+            yield Now()
+            raise ValueError("no list of agents")
+
+    with pytest.raises(ValueError, match="no list of agents"):
+        drive(TRIAGE, "refund", ["ok"], swarm={"policies": [router(), Broken()]})
+
+
+def test_what_is_no_number_is_not_sure(drive: Drive) -> None:
+    policy = Router(TRIAGE, {REFUNDS: ["refund"], SALES: ["buy"]}, embed=lambda texts: [[float("nan")]] * len(texts))
+    assert drive(TRIAGE, "refund", ["ok"], swarm={"policies": [policy]}).agent is TRIAGE
 
 
 @pytest.mark.parametrize("is_open", [False, True])

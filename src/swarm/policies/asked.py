@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -52,3 +53,10 @@ class Asked:
                 return () if self.user is None else (str(self.user),)
             case _:
                 return self.roles
+
+
+def roles_of(given: Any) -> tuple[str, ...]:
+    """The roles that a context variable holds: one, or several."""
+    if given is None or given == "":
+        return ()
+    return tuple(map(str, cast("Any", given))) if isinstance(given, Iterable) and not isinstance(given, str) else (str(given),)

@@ -14,6 +14,7 @@ from ..models.client import client_of
 from ..models.profiles import ending
 from ..run import base_url_of
 from .file_storage import File
+from .given import a_time, whole
 from .inside import inside
 from .memory_storage import Memory
 
@@ -51,14 +52,18 @@ class Cache:
         max_entries: how many replies are kept; the oldest go first.
 
     Raises:
-        ValueError: `ttl` or `max_entries` that would keep nothing.
+        ValueError: `ttl` or `max_entries` that would keep nothing, or an empty path.
+        TypeError: one of them is no number, or the path none.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, ttl: float | None = None, *, max_entries: int = 10_000) -> None:
+        if ttl is not None:
+            a_time("Cache(ttl=...)", ttl)
         if ttl is not None and not ttl > 0:
             raise ValueError(f"Cache(ttl={ttl!r}) must be above 0 seconds; None keeps replies however old they are")
-        if max_entries < 1:
-            raise ValueError(f"Cache(max_entries={max_entries!r}) must be at least 1")
+        whole("Cache(max_entries=...)", max_entries)
+        if path is not None and not os.fspath(path):
+            raise ValueError(f"Cache(path={path!r}) names no file; None keeps replies in memory")
         self._store = Memory(ttl, max_entries) if path is None else File(path, ttl, max_entries)
 
     def model(self, call: CallModel) -> Flow:

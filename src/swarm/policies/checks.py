@@ -9,6 +9,7 @@ from typing import Any, cast
 from ..errors import ConfigError
 from ..tokens import about
 from .checking import Block
+from .given import whole
 from .judge import Judge
 from .links import Hosts
 from .patterns import Pattern
@@ -23,9 +24,18 @@ class Length:
         characters: how many there may be, or None.
         tokens: the same in tokens.
         count: counts the tokens of a text; by default an estimate.
+
+    Raises:
+        ValueError: neither, or less than 1.
+        TypeError: one that is no whole number.
     """
 
     def __init__(self, characters: int | None = None, tokens: int | None = None, count: Callable[[str], int] = about) -> None:
+        if characters is None and tokens is None:
+            raise ValueError("Length needs characters=, tokens= or both")
+        for name, amount in (("characters", characters), ("tokens", tokens)):
+            if amount is not None:
+                whole(f"Length({name}=...)", amount)
         self._characters = characters
         self._tokens = tokens
         self._count = count

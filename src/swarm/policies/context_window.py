@@ -16,6 +16,7 @@ from ..events import PolicyActed
 from ..tokens import Counter
 from .counting import KNOWN, counter_for
 from .cutting import Window
+from .given import whole
 from .summary import Summary
 
 KEPT = 3 / 4
@@ -40,8 +41,7 @@ class ContextWindow:
     """
 
     def __init__(self, max_tokens: int, strategy: Literal["drop", "shorten"] | Summary = "drop") -> None:
-        if not max_tokens >= 1:  # NaN is neither
-            raise ValueError(f"ContextWindow(max_tokens={max_tokens!r}) must be at least 1")
+        whole("ContextWindow(max_tokens=...)", max_tokens)
         if strategy not in ("drop", "shorten") and not isinstance(strategy, Summary):  # type: ignore[redundant-expr]  # any caller
             raise ValueError(f"ContextWindow(strategy={strategy!r}) must be 'drop', 'shorten' or a Summary(...)")
         self.max_tokens = max_tokens

@@ -39,7 +39,7 @@ class Fallback:
 
     Raises:
         ValueError: neither models nor clients, or both.
-        TypeError: `models` is a single name, or a model is no name.
+        TypeError: `models` or `clients` is no list, or a model is no name.
         ConfigError: something that is no client.
     """
 
@@ -48,6 +48,8 @@ class Fallback:
             raise ValueError("Fallback needs models=[...] or clients=[...], one of the two; with clients, (client, model) names both")
         if isinstance(models, str):
             raise TypeError(f"Fallback(models={models!r}) must be a list: models=[{models!r}]")
+        if not isinstance(clients, Sequence):  # type: ignore[redundant-expr]  # callers without a type checker
+            raise TypeError(f"Fallback(clients={clients!r}) must be a list: clients=[client]")
         self._others = [(None, name) for name in models] if models else [_pair(client) for client in clients]
         for client, name in self._others:
             if name is not None and not isinstance(name, str):  # type: ignore[redundant-expr]  # callers without a type checker

@@ -10,10 +10,11 @@ from pydantic_core import to_json
 
 from ..calls import Outcome, read
 from ..effects import CallModel, CallTool, Emit, Flow
-from ..errors import GuardrailTripped
+from ..errors import GuardrailTripped, OutOfTime
 from ..events import PolicyActed
 from ..run import Run
 from .checking import Asking, Block
+from .given import whole
 from .inside import inside
 from .speech import checked_input, checked_output
 
@@ -40,8 +41,8 @@ class Guardrail:
             "result" of each tool call, or several of these.
         name: what it is called in `stop_reason`; by default the name of the check.
         message: what is said in the place of what was blocked, where the check does not say it.
-        on_block: "tell" tells the user, or about a call the model, and the run goes on; "end" ends the run about a call too; "raise"
-            raises GuardrailTripped, which carries the response.
+        on_block: "tell" ends the run where an input or output is blocked; about a call it tells the model, and the run goes on. "end" ends
+            the run about a call too; "raise" raises GuardrailTripped, which carries the response.
         beside: whether an input is checked while the model is asked already. Nothing is shown and no tool is run before the check has
             passed; if it blocks, the call is given up. By default so if the check waits: a coroutine or generator function.
         window: characters of an output that are checked at a time, with those checked before, and then shown; by default the whole.
@@ -70,8 +71,8 @@ class Guardrail:
             raise ValueError(f"Guardrail(on={on!r}) must name one or more of {', '.join(get_args(Place))}")
         if on_block not in ("tell", "end", "raise"):
             raise ValueError(f"Guardrail(on_block={on_block!r}) must be 'tell', 'end' or 'raise'")
-        if window is not None and window < 1:
-            raise ValueError(f"Guardrail(window={window!r}) must be a number of characters, or None for the whole text")
+        if window is not None:
+            whole("Guardrail(window=...)", window, ", a number of characters; None is for the whole text")
         self.name = name or getattr(check, "__name__", None) or type(check).__name__.lower()
         self.reason = f"guardrail:{self.name}"
         self.message, self.on_block, self.window, self.check = message, on_block, window, check
@@ -93,9 +94,9 @@ class Guardrail:
         run, tool = inside(call.run), call.tool
         if "arguments" in self.on:
             text = to_json(call.arguments, fallback=str, inf_nan_mode="strings").decode()
-            verdict = yield from self.asking.verdict(run, text, tool.name, call.arguments)
-            if isinstance(verdict, Block):
-                return (yield from self._refused(call, verdict, "arguments"))
+            verdict = yield from self._verdict(call, "arguments", text, call.arguments)
+            if isinstance(verdict, Outcome):
+                return verdict
             if verdict is not None:
                 call = call.replace(arguments=tool.arguments(verdict))
                 yield self.acted(run, "rewrote the arguments of", tool.name)
@@ -105,14 +106,25 @@ class Guardrail:
         outcome = value if isinstance(value, Outcome) else read(value, tool)
         if outcome.kind != "ok" or outcome.agent is not None:
             return value
-        verdict = yield from self.asking.verdict(run, outcome.text, tool.name)
-        if isinstance(verdict, Block):
-            return (yield from self._refused(call, verdict, "result"))
-        if verdict is None:
-            return value
+        verdict = yield from self._verdict(call, "result", outcome.text)
+        if verdict is None or isinstance(verdict, Outcome):
+            return value if verdict is None else verdict
         outcome.text = verdict
         yield self.acted(run, "rewrote the result of", tool.name)
         return outcome
+
+    def _verdict(self, call: CallTool, place: str, text: str, arguments: dict[str, Any] | None = None) -> Flow:
+        """None, what is to stand there, or an Outcome. A check that fails is one as well: a Retry would run the tool again for an error."""
+        try:
+            verdict = yield from self.asking.verdict(inside(call.run), text, call.tool.name, arguments)
+        except OutOfTime:
+            raise
+        except Exception as error:
+            outcome = Outcome("refused", self.says(Block(), place))
+            outcome.error = self.tripped(Block(reason=f"its check failed, {type(error).__name__}: {error}"), place)
+            outcome.error.__cause__ = error.with_traceback(None)  # which leads to this frame
+            return outcome
+        return (yield from self._refused(call, verdict, place)) if isinstance(verdict, Block) else verdict
 
     def _refused(self, call: CallTool, block: Block, place: str) -> Flow:
         yield self.acted(inside(call.run), f"blocked the {place} of", call.tool.name, block.reason)

@@ -40,9 +40,14 @@ class Judge:
         client: who is asked; by default the client of the run.
         model: the model's name; by default that of the agent whose text it is.
         settings: further keys of the request, such as temperature.
+
+    Raises:
+        ConfigError: something that is no client.
     """
 
     def __init__(self, rule: str, *, client: Any = None, model: str | None = None, settings: dict[str, Any] | None = None) -> None:
+        if client is not None:
+            model_for(client)  # says what is wrong with it
         self._rule = rule
         self._client = client
         self._model = model

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .checking import Block
+from .given import names
 from .patterns import Pattern
 
 # A link as browsers read it: they take \ for /, and after http: any number of them.
@@ -16,6 +17,7 @@ _LINK = re.compile(
     r"""(?:\bhttps?:[/\\]*|\b[a-z][a-z0-9+.-]{1,20}://|(?<![:/\\\w])[/\\]{2}(?=[^\s/\\]{1,253}\.)|\bwww\.)[^\s<>"'`|{}()\[\]]+""", re.I
 )
 _LONGEST_LINK = 2_000
+_NO_NAME = re.compile(r"[/:*?@\s]")
 
 
 class Hosts(Pattern):
@@ -26,11 +28,19 @@ class Hosts(Pattern):
     Args:
         allowed: names of hosts; those under them are allowed too.
         by: what such a link is replaced by; None blocks.
+
+    Raises:
+        ValueError: an address or a pattern instead of a name.
+        TypeError: something that is no text.
     """
 
     def __init__(self, allowed: Iterable[str], by: str | None = None) -> None:
         super().__init__(_LINK, by, _LONGEST_LINK)
-        self._allowed = tuple(name.lower().strip(".") for name in allowed)
+        given = names("Hosts(...)", allowed, "hosts")
+        for name in given:
+            if _NO_NAME.search(name):
+                raise ValueError(f"Hosts([{name!r}]) must be names of hosts, such as 'example.com', without a scheme, a port or a path")
+        self._allowed = tuple(name.lower().strip(".") for name in given)
 
     def found(self, match: Any) -> str | Block | None:
         """What a link comes to: None if its host is allowed."""

@@ -15,6 +15,7 @@ from ..effects import Cut
 from ..errors import AgentError
 from .checking import Block
 from .gates import Cutting, Matches
+from .given import whole
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:P?<[^>]*>|P=[^)]*|[aiLmsux-]*:|>|[=!]|<[=!]))?|\)|[^\\\[\]()]", re.DOTALL)
 _UNBOUNDED = re.compile(r"(?:[*+]|\{\d*,\})([+?]?)")
@@ -29,14 +30,19 @@ class Pattern:
         longest: characters in the longest match that is surely found. A stream is held back by twice as many.
 
     Raises:
-        AgentError: a pattern that some texts make Python's engine search for ever.
+        AgentError: a pattern that is none, or that some texts make Python's engine search for ever.
+        ValueError: `longest` below 1.
     """
 
     everywhere = True
     """Whether all the user's messages are checked, those of earlier runs too; it costs next to nothing, and they are sent again."""
 
     def __init__(self, pattern: Any, by: str | Callable[[Any], str] | None = None, longest: int = 200) -> None:
-        self._pattern: Any = re.compile(pattern) if isinstance(pattern, str) else pattern
+        whole("Pattern(longest=...)", longest)
+        try:
+            self._pattern: Any = re.compile(pattern) if isinstance(pattern, str) else pattern
+        except re.error as error:
+            raise AgentError(f"{pattern!r} is no regular expression: {error}") from error
         self._by = by
         self._longest = longest
         self.everywhere = by is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from ..calls import Outcome
@@ -11,12 +10,14 @@ from ..effects import CallModel, CallTool, Decide, Flow, HandOff, Message, Start
 from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
-from .asked import Asked
+from .asked import Asked, roles_of
 from .audit import told
+from .deciding import decided, ordered
+from .given import known_to
 from .inside import inside
 from .narrowing import merge_changes, without_tools
 from .route_tool import RouteTool, only_hands_over
-from .rules import Names, Rule, decided
+from .rules import Names, Rule, like
 
 _REFUSED = "This is not permitted here."
 
@@ -37,7 +38,7 @@ class Permission:
         audit_arguments: what of a call's arguments the audit holds; by default their names. `dict` is all of them.
 
     Raises:
-        TypeError: a rule that is none.
+        TypeError: a rule that is none, names that are none.
         ValueError: another default.
     """
 
@@ -53,16 +54,16 @@ class Permission:
         secrets: Mapping[str, Names] | None = None,
         audit_arguments: Callable[[dict[str, Any]], Any] = list,
     ) -> None:
-        for rule in rules:
-            if not isinstance(rule, Rule):  # type: ignore[redundant-expr]  # callers without a type checker
-                raise TypeError(f"Permission(rules=...) takes Allow(...) and Deny(...), not {rule!r}")
+        for name, variable in (("user", user), ("roles", roles)):
+            if not isinstance(variable, str):  # type: ignore[redundant-expr]  # callers without a type checker
+                raise TypeError(f"Permission({name}={variable!r}) must be the name of a context variable")
         if default not in ("allow", "deny"):
             raise ValueError(f"Permission(default={default!r}) must be 'allow' or 'deny'")
-        self._rules = sorted(rules, key=lambda rule: rule.allows)  # a Deny is looked at first, since it wins
+        self._rules = ordered(rules)
         self._default = default == "allow"
         self._by_names = all(rule.when is None for rule in self._rules)
         self._user, self._roles = user, roles
-        self._secrets = {name: (tools,) if isinstance(tools, str) else tuple(tools or ()) for name, tools in (secrets or {}).items()}
+        self._secrets = known_to(secrets or {})
         self._audit_arguments = audit_arguments
 
     def run(self, start: StartRun) -> Flow:
@@ -120,7 +121,7 @@ class Permission:
                 return Outcome("refused", _said(rule))
         if not self._secrets or not call.tool.context_parameter:
             return (yield call)
-        kept = {name for name, tools in self._secrets.items() if not any(fnmatchcase(call.tool.name, tool) for tool in tools)}
+        kept = {name for name, tools in self._secrets.items() if not any(like(tool, (call.tool.name,)) for tool in tools)}
         given = {name: value for name, value in run.context.items() if name not in kept}
         before = dict(given)
         try:
@@ -140,8 +141,7 @@ class Permission:
         return self._asked(run, "", tool.handoff.agent.name) if tool.handoff is not None else self._asked(run, tool.name, "", arguments)
 
     def _asked(self, run: Run, tool: str, to: str, arguments: dict[str, Any] | None = None) -> Asked:
-        given = run.context.get(self._roles)
-        roles = (given,) if isinstance(given, str) else tuple(map(str, given)) if given else ()
+        roles = roles_of(run.context.get(self._roles))
         return Asked(run, run.context.get(self._user), roles, run.fields["name"], tool, to, arguments)
 
 

@@ -11,6 +11,7 @@ from ..events import PolicyActed
 from ..models.client import client_of
 from ..run import base_url_of
 from ..tokens import estimate
+from .given import whole
 from .window import MINUTE, Ticket, Window
 
 
@@ -28,14 +29,15 @@ class RateLimit:
 
     Raises:
         ValueError: neither limit, or one below 1.
+        TypeError: one that is no whole number.
     """
 
     def __init__(self, requests_per_minute: int | None = None, tokens_per_minute: int | None = None, wait: bool = True) -> None:
         if requests_per_minute is None and tokens_per_minute is None:
             raise ValueError("RateLimit needs requests_per_minute=, tokens_per_minute= or both")
         for name, amount in (("requests_per_minute", requests_per_minute), ("tokens_per_minute", tokens_per_minute)):
-            if amount is not None and amount < 1:
-                raise ValueError(f"RateLimit({name}={amount!r}) must be at least 1")
+            if amount is not None:
+                whole(f"RateLimit({name}=...)", amount)
         self.requests_per_minute = requests_per_minute
         self.tokens_per_minute = tokens_per_minute
         self.wait = wait

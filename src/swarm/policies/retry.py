@@ -16,6 +16,7 @@ from typing import Any
 from ..effects import CallModel, CallTool, Emit, Flow, Now, Sleep
 from ..errors import SwarmError, ToolTimeout, TransientError
 from ..events import PolicyActed
+from .given import a_time, names, whole
 
 FIRST = 1.0
 """Seconds before the second try at most; twice as many before each further one."""
@@ -39,7 +40,7 @@ class Retry:
 
     Raises:
         ValueError: fewer than 1 try, or negative seconds.
-        TypeError: `tools` is a single name.
+        TypeError: something that is no number, or `tools` that are no list of names.
     """
 
     def __init__(
@@ -50,8 +51,8 @@ class Retry:
         tools: bool | Collection[str] = False,
         random: Callable[[], float] = chance,
     ) -> None:
-        if tries < 1:
-            raise ValueError(f"Retry(tries={tries!r}) must be at least 1, which is no retry")
+        whole("Retry(tries=...)", tries, ", which is no retry")
+        a_time("Retry(seconds=...)", seconds)
         if not seconds >= 0:  # NaN is neither
             raise ValueError(f"Retry(seconds={seconds!r}) must not be negative")
         if isinstance(tools, str):
@@ -59,7 +60,7 @@ class Retry:
         self.tries = tries
         self.seconds = seconds
         self._every_tool = tools is True
-        self._tools = frozenset(() if isinstance(tools, bool) else tools)
+        self._tools = frozenset(() if isinstance(tools, bool) else names("Retry(tools=...)", tools, "tools"))
         self._random = random
 
     def model(self, call: CallModel) -> Flow:

@@ -11,6 +11,7 @@ from ..limits import passed
 from ..meaning import Embed, Known, last_words_of_user
 from ..offers import ask, table_of
 from ..types import Agent
+from .checking import carried
 from .inside import inside
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Router:
             best[agent] = max(cosine, best.get(agent, -1.0))
         (target, near), *others = sorted(best.items(), key=lambda entry: -entry[1])
         second = others[0][1] if others else -1.0
-        if near < self._threshold or near - second < self._margin:
+        if not (near >= self._threshold and near - second >= self._margin):  # NaN is never sure
             return (yield start)
         example = self._known.texts[likeness.index(near)]
         rival = f", {others[0][0].name} {second:.2f}" if others else ""
@@ -95,7 +96,8 @@ class Router:
         handoff = tool.handoff if tool is not None else None
         if handoff is not None and handoff.when is not None and not (yield from ask(handoff.when, run.about)):
             return
-        agent = yield HandOff(start.agent, target, "", start.run)
+        # Passed through all policies: from a hook of its own it would leave out those that stand further out, such as Permission.
+        agent = yield from carried(run.through(HandOff(start.agent, target, "", start.run)))
         if not isinstance(agent, Agent):
             yield Emit(PolicyActed(start.agent.name, "Router", f"may not hand over to {target.name}", agent.reason or why))
             return

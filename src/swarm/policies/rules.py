@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
@@ -12,13 +11,12 @@ from ..offers import OFFER_NAMES
 from ..tools import callback_parameters
 from .asked import Asked
 from .expressions import Expression
+from .given import names
 
 RULE_NAMES = ("user", "roles", "tool", "to", "arguments", *OFFER_NAMES)
 """What a condition in Python may ask for by parameter name."""
 CEL_NAMES = ("user", "roles", "tool", "to", "arguments", "context_variables", "agent")
 """What a condition in CEL may use; `agent` is the agent's name."""
-
-logger = logging.getLogger("swarm.audit")
 
 Names: TypeAlias = str | Iterable[str] | None
 
@@ -38,6 +36,8 @@ class Rule:
 
     Raises:
         AgentError: a condition with a parameter that nobody fills, or no expression.
+        ValueError: both `tools` and `to`.
+        TypeError: names that are no texts.
 
     Attributes:
         allows: whether what it applies to is allowed.
@@ -58,7 +58,13 @@ class Rule:
         reason: str = "",
     ) -> None:
         given = {"tools": tools, "to": to, "agents": agents, "users": users, "roles": roles}
-        self._named = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in given.items() if value is not None}
+        if tools is not None and to is not None:
+            raise ValueError(f"{type(self).__name__}(tools={tools!r}, to={to!r}) fits nothing: calls and handoffs need a rule each")
+        self._named = {
+            name: names(f"{type(self).__name__}({name}=...)", value, name if name != "to" else "agents")
+            for name, value in given.items()
+            if value is not None
+        }
         self.when = Expression(when, CEL_NAMES) if isinstance(when, str) else when
         self._wanted = () if when is None else self.when.names if isinstance(self.when, Expression) else _asked_for(when)
         self.reason = reason
@@ -70,7 +76,7 @@ class Rule:
             return True
         if ("tools" in named and asked.to) or ("to" in named and not asked.to):
             return False
-        return all(any(_like(name, asked.named(what)) for name in names) for what, names in named.items())
+        return all(any(like(name, asked.named(what)) for name in those) for what, those in named.items())
 
     def holds(self, asked: Asked) -> Flow:
         """Whether the condition holds: True, False, or None if that depends on arguments which are not there yet.
@@ -87,7 +93,7 @@ class Rule:
         return bool((yield Call(self.when, (), values)))
 
     def __repr__(self) -> str:
-        parts = [f"{what}={', '.join(names)!r}" for what, names in self._named.items()]
+        parts = [f"{what}={', '.join(those)!r}" for what, those in self._named.items()]
         if self.when is not None:
             name = self.when.source if isinstance(self.when, Expression) else getattr(self.when, "__name__", type(self.when).__name__)
             parts.append(f"when={name!r}")
@@ -106,29 +112,10 @@ class Deny(Rule):
     allows = False
 
 
-def decided(rules: Sequence[Rule], default: bool, asked: Asked) -> Flow:
-    """Whether it is allowed, or may be once the arguments are known; and the rule that says so, None for the default.
-
-    A rule that cannot be told, since its condition raised, is taken against the call.
-    """
-    may_be = False
-    for rule in rules:
-        if not rule.fits(asked):
-            continue
-        try:
-            applies = rule.when is None or (yield from rule.holds(asked))
-        except Exception as error:
-            logger.warning("a rule could not be told, so it is taken against the call: %r: %s", rule, type(error).__name__)
-            applies = not rule.allows
-        if applies:
-            return rule.allows, rule
-        may_be = may_be or (applies is None and rule.allows)
-    return may_be or default, None
-
-
 def _asked_for(when: Any) -> tuple[str, ...]:
     return callback_parameters(when, RULE_NAMES) or ()
 
 
-def _like(name: str, those: tuple[str, ...]) -> bool:
-    return name in those or (any(sign in name for sign in "*?[") and any(fnmatchcase(one, name) for one in those))
+def like(name: str, those: tuple[str, ...]) -> bool:
+    """Whether a name of a rule, in which `*` and `?` may stand, is one of those."""
+    return name in those or (("*" in name or "?" in name) and any(fnmatchcase(one, name.replace("[", "[[]")) for one in those))

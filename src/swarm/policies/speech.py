@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
 from ..messages import text_of
 from .checking import Block, caught
 from .gates import Windows, passed
 from .inside import inside
+from .rewording import OTHERS, check_anew, reworded, said
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -65,11 +66,14 @@ def checked_input(guard: Guardrail, call: CallModel) -> Flow:
     run, kept = inside(call.run), call.run.state(guard)
     if "input" not in guard.on:
         return (yield call)
-    if call.path or "rewritten" in kept:
-        return (yield _rewritten(call, kept.get("rewritten", {})))
+    if call.path or OTHERS in kept:
+        return (yield _rewritten(call, kept))
     verdicts: dict[str, str] = {}
     reply: Any = None
-    for text in _inputs(run, everywhere=getattr(guard.check, "everywhere", False)):
+    texts = said(guard, run, call.run)
+    kept["said"] = frozenset(texts)
+    checked = texts if getattr(guard.check, "everywhere", False) else texts[-1:]
+    for text in dict.fromkeys(text for text in checked if text):
         if guard.beside:
             flow = caught(guard.asking.verdict(run, text, hook=False))
             verdict, reply = yield Together([flow, call], decides=lambda came: came is None)
@@ -83,12 +87,13 @@ def checked_input(guard: Guardrail, call: CallModel) -> Flow:
             return (yield from _refused(guard, run, verdict))
         if verdict is not None:
             verdicts[text], reply = verdict, None
-    kept["rewritten"] = verdicts
+            check_anew(guard, run, call.run)
+    kept[OTHERS] = verdicts
     if verdicts:
         yield guard.acted(run, "rewrote the input")
     if isinstance(reply, Exception):
         raise reply
-    return (yield _rewritten(call, verdicts)) if reply is None else reply
+    return (yield _rewritten(call, kept)) if reply is None else reply
 
 
 def _refused(guard: Guardrail, run: Run, block: Block) -> Flow:
@@ -105,31 +110,15 @@ def _ended(guard: Guardrail, reply: Reply) -> Reply:
     return reply
 
 
-def _inputs(run: Run, everywhere: bool) -> list[str]:
-    """The texts of the user to check: of the last message, or of all."""
-    users = [message for message in run.history if message["role"] == "user" and "sender" not in message]
-    texts = [text_of(message) for message in (users if everywhere else users[-1:])]
-    return [text for text in dict.fromkeys(texts) if text]
-
-
-def _rewritten(call: CallModel, texts: dict[str, str]) -> CallModel:
-    """The call with other texts of the user. They may stand in a longer one, such as with the instructions in front."""
-    if not texts:
+def _rewritten(call: CallModel, kept: dict[str, Any]) -> CallModel:
+    """The call with other texts of the user."""
+    others: dict[str, str] = kept.get(OTHERS, {})
+    if not others:
         return call
     messages: list[Message] = [
-        {**message, "content": _replaced(message.get("content"), texts)} if message["role"] == "user" else message
-        for message in call.request["messages"]
+        reworded(message, others, kept["said"]) if message["role"] == "user" else message for message in call.request["messages"]
     ]
     return call.replace(request={**call.request, "messages": messages})
-
-
-def _replaced(content: Any, texts: dict[str, str]) -> Any:
-    if isinstance(content, list):
-        parts = cast("list[Message]", content)
-        return [{**part, "text": _replaced(part["text"], texts)} if part.get("type") == "text" else part for part in parts]
-    for text, other in texts.items() if isinstance(content, str) else ():
-        content = content.replace(text, other)
-    return content
 
 
 def _count_given_up(run: Run, call: CallModel) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 from ..effects import CallModel, Flow, Message
 from ..legal import call_name
 from ..messages import text_of
+from ..models.client import model_for
 from ..parts import shortened
 from ..steps import steps
 from ..tokens import about
 from .cutting import MARK
+from .given import whole
 
 _TASK = (
     "Here is the earlier part of a conversation between a user and one or more assistants. Sum it up for the assistant that goes on with "
@@ -35,11 +37,14 @@ class Summary:
 
     Raises:
         ValueError: less than one word.
+        TypeError: `words` is no whole number.
+        ConfigError: something that is no client.
     """
 
     def __init__(self, model: str | None = None, client: Any = None, words: int = 200) -> None:
-        if words < 1:
-            raise ValueError(f"Summary(words={words!r}) must be at least 1")
+        whole("Summary(words=...)", words)
+        if client is not None:
+            model_for(client)  # says what is wrong with it
         self.model = model
         self.client = client
         self.words = words
