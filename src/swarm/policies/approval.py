@@ -51,7 +51,7 @@ class Approval:
         self.only_marked = when is None
         self._names: dict[str, tuple[str, ...]] = {}
         for name, function in (("ask", ask), ("when", when)):
-            if function is not None:
+            if function is not None or name == "ask":
                 if not callable(function):
                     raise TypeError(f"Approval({name}={function!r}) must be a function")
                 self._names[name] = callback_parameters(function, ASK_NAMES) or ()

@@ -57,6 +57,8 @@ class SmallModel:
     ) -> None:
         if tools is not None and tools < 1:
             raise ValueError(f"SmallModel(tools={tools!r}) must be at least 1; None offers all")
+        if isinstance(agents, Agent):
+            raise TypeError(f"SmallModel(agents={agents!r}) must be a list: agents=[...]")
         for agent in agents or ():
             if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
                 raise TypeError(f"SmallModel(agents=...) takes Agents, not {agent!r}")
