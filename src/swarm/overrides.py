@@ -14,7 +14,7 @@ from .messages import read_reply, tool_message
 from .models.client import Chunks as ForeignChunks
 from .models.client import as_dict
 from .models.record import Record
-from .run import Run
+from .run import Run, inside
 
 
 class OverriddenModel:
@@ -33,7 +33,7 @@ class OverriddenModel:
 
     def _answer(self, call: CallModel, stream: bool) -> Any:
         assert call.run is not None
-        run, agent = call.run._run, call.agent  # type: ignore[reportPrivateUsage]  # the run behind what a callback sees of it
+        run, agent = inside(call.run), call.agent
         if agent.tool_choice is not None and "tool_choice" not in call.request:
             agent = agent.copy(tool_choice=None)  # sent already; the step by itself does not know
         return self._ask(

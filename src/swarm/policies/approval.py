@@ -10,9 +10,9 @@ from ..approvals import read, told
 from ..context import own
 from ..effects import Call, Decide, Emit, Flow
 from ..offers import CALL_NAMES
+from ..run import inside
 from ..tools import callback_parameters
 from ..types import Pending
-from .inside import inside
 
 ASK_NAMES = ("call", *CALL_NAMES)
 """What `ask` and `when` may ask for by parameter name."""

@@ -12,10 +12,9 @@ from ..events import PolicyActed
 from ..messages import text_of
 from ..models.client import client_of
 from ..models.profiles import ending
-from ..run import base_url_of
+from ..run import base_url_of, inside
 from .file_storage import File
 from .given import a_time, whole
-from .inside import inside
 from .memory_storage import Memory
 
 # Arguments that change how an answer comes, who pays or where it is filed, and not what it says

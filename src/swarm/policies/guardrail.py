@@ -12,10 +12,9 @@ from ..calls import Outcome, read
 from ..effects import CallModel, CallTool, Emit, Flow
 from ..errors import GuardrailTripped, OutOfTime
 from ..events import PolicyActed
-from ..run import Run
+from ..run import Run, inside
 from .checking import Asking, Block
 from .given import whole
-from .inside import inside
 from .speech import checked_input, checked_output
 
 Place = Literal["input", "output", "arguments", "result"]

@@ -12,10 +12,9 @@ from ..messages import text_of
 from ..models.client import model_for
 from ..models.profiles import choose
 from ..outputs import output_of
-from ..run import RunInfo, base_url_of
+from ..run import RunInfo, base_url_of, inside
 from ..types import Agent
 from .checking import Block
-from .inside import inside
 
 _TASK = """You check texts before they reach a reader. The rule:
 

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 from ..calls import Outcome
 from ..effects import CallModel, CallTool, Decide, Flow, HandOff, Message, StartRun
-from ..run import Run
+from ..run import Run, inside
 from ..tools import Tool
 from ..types import Refuse
 from .asked import Asked, roles_of
 from .audit import told
 from .deciding import decided, ordered
 from .given import known_to
-from .inside import inside
 from .narrowing import merge_changes, without_tools
 from .route_tool import RouteTool, only_hands_over
 from .rules import Names, Rule, like

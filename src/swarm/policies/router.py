@@ -10,9 +10,9 @@ from ..events import HandedOff, PolicyActed
 from ..limits import passed
 from ..meaning import Embed, Known, last_words_of_user
 from ..offers import ask, table_of
+from ..run import inside
 from ..types import Agent
 from .checking import carried
-from .inside import inside
 
 if TYPE_CHECKING:
     from ..run import Run

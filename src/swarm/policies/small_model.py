@@ -10,10 +10,10 @@ from ..errors import ModelError
 from ..events import Delta, PolicyActed
 from ..meaning import Embed
 from ..messages import text_of
+from ..run import inside
 from ..schema import NotStrict
 from ..types import Agent
 from .fewer import Fewer, hands_over
-from .inside import inside
 from .narration import narrates
 from .route_tool import ROUTE, merged, put_back, route_tool, transfers
 

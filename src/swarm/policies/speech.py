@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
 from ..messages import text_of
+from ..run import inside
 from .checking import Block, caught
 from .gates import Windows, passed
-from .inside import inside
 from .rewording import OTHERS, check_anew, reworded, said
 
 if TYPE_CHECKING:

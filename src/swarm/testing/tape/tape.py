@@ -17,6 +17,7 @@ from ...effects import Call, CallModel, CallTool, Flow, Reply, StartRun
 from ...errors import ModelError, OutOfTime
 from ...legal import is_dict
 from ...models.profiles import Profile
+from ...run import inside
 from ...types import Response
 from ..asking import aask, aread, ask, read
 from .lines import Line, TapeError
@@ -160,7 +161,7 @@ class Tape:
             return (yield call)
         recorder, asked_for = self._recorder, asked_call(call, self._redaction)
         # Policies have no business with the variables; a tape stands in for tools, which have.
-        variables = call.run._run.context  # type: ignore[reportPrivateUsage]
+        variables = inside(call.run).context
         if recorder is None:
             number, line = self._found(asked_for, call.agent.name)
             change(variables, line, number, call.run.state(self))
