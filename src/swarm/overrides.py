@@ -9,12 +9,13 @@ from .calls import Outcome, Planned, attempt, count, record
 from .effects import Call, CallModel, Flow, Reply
 from .events import ToolDone, ToolStarted
 from .history import NOT_EXECUTED
+from .inside import inside
 from .legal import json_text
 from .messages import read_reply, tool_message
 from .models.client import Chunks as ForeignChunks
 from .models.client import as_dict
 from .models.record import Record
-from .run import Run, inside
+from .run import Run
 
 
 class OverriddenModel:

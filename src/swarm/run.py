@@ -468,11 +468,6 @@ class RunInfo:
         return self._run.through(effect)
 
 
-def inside(info: RunInfo) -> Run:
-    """The run that a RunInfo tells of. Ours may look further than tools and the policies of others, who get a RunInfo too."""
-    return info._run  # type: ignore[reportPrivateUsage]  # in this one place
-
-
 def base_url_of(client: Any) -> str | None:
     """Where a client sends its requests, if it says so."""
     text = str(getattr(client, "base_url", None) or "")

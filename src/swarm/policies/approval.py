@@ -9,8 +9,8 @@ from typing import Any
 from ..approvals import read, told
 from ..context import own
 from ..effects import Call, Decide, Emit, Flow
+from ..inside import inside
 from ..offers import CALL_NAMES
-from ..run import inside
 from ..tools import callback_parameters
 from ..types import Pending
 

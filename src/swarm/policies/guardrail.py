@@ -12,7 +12,8 @@ from ..calls import Outcome, read
 from ..effects import CallModel, CallTool, Emit, Flow
 from ..errors import GuardrailTripped, OutOfTime
 from ..events import PolicyActed
-from ..run import Run, inside
+from ..inside import inside
+from ..run import Run
 from .checking import Asking, Block
 from .given import whole
 from .speech import checked_input, checked_output

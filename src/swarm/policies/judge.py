@@ -8,11 +8,12 @@ from pydantic import BaseModel
 
 from ..effects import CallModel, Flow, Reply
 from ..errors import OutputError
+from ..inside import inside
 from ..messages import text_of
 from ..models.client import model_for
 from ..models.profiles import choose
 from ..outputs import output_of
-from ..run import RunInfo, base_url_of, inside
+from ..run import RunInfo, base_url_of
 from ..types import Agent
 from .checking import Block
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from ..calls import Outcome
 from ..effects import CallModel, CallTool, Decide, Flow, HandOff, Message, StartRun
-from ..run import Run, inside
+from ..inside import inside
+from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
 from .asked import Asked, roles_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..effects import CallModel, Emit, Flow, Message, Reply, StartRun
 from ..errors import ModelError
 from ..events import Delta, PolicyActed
+from ..inside import inside
 from ..meaning import Embed
 from ..messages import text_of
-from ..run import inside
 from ..schema import NotStrict
 from ..types import Agent
 from .fewer import Fewer, hands_over

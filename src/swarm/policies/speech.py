@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
+from ..inside import inside
 from ..messages import text_of
-from ..run import inside
 from .checking import Block, caught
 from .gates import Windows, passed
 from .rewording import OTHERS, check_anew, reworded, said

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from ...effects import CallModel, Reply
+from ...inside import inside
 from ...offers import table_of
-from ...run import inside
 from ..record import Chunks, Record
 from . import templates
 from .decision import CallFunction, Say, Scene, decide

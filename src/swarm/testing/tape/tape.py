@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 from ...approvals import ApprovalError
 from ...effects import Call, CallModel, CallTool, Flow, Reply, StartRun
 from ...errors import ModelError, OutOfTime
+from ...inside import inside
 from ...legal import is_dict
 from ...models.profiles import Profile
-from ...run import inside
 from ...types import Response
 from ..asking import aask, aread, ask, read
 from .lines import Line, TapeError
