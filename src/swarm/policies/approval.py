@@ -9,10 +9,10 @@ from typing import Any
 from ..approvals import read, told
 from ..context import own
 from ..effects import Call, Decide, Emit, Flow
+from ..inside import inside
 from ..offers import CALL_NAMES
 from ..tools import callback_parameters
 from ..types import Pending
-from .inside import inside
 
 ASK_NAMES = ("call", *CALL_NAMES)
 """What `ask` and `when` may ask for by parameter name."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..effects import CallModel, Emit, Flow, Message, Reply, StartRun
 from ..errors import ModelError
 from ..events import Delta, PolicyActed
+from ..inside import inside
 from ..meaning import Embed
 from ..messages import text_of
 from ..schema import NotStrict
 from ..types import Agent
 from .fewer import Fewer, hands_over
-from .inside import inside
 from .narration import narrates
 from .route_tool import ROUTE, merged, put_back, route_tool, transfers
 
