@@ -57,11 +57,9 @@ class SmallModel:
     ) -> None:
         if tools is not None and tools < 1:
             raise ValueError(f"SmallModel(tools={tools!r}) must be at least 1; None offers all")
-        if isinstance(agents, Agent):
-            raise TypeError(f"SmallModel(agents={agents!r}) must be a list: agents=[...]")
-        for agent in agents or ():
-            if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
-                raise TypeError(f"SmallModel(agents=...) takes Agents, not {agent!r}")
+        for agent in (None,) if isinstance(agents, Agent) else agents or ():
+            if not isinstance(agent, Agent):
+                raise TypeError(f"SmallModel(agents=...) takes a list of Agents, not {agent or agents!r}")
         self._fewer = Fewer(tools, embed) if tools is not None else None
         self._route = route
         self._strict = strict
