@@ -17,8 +17,9 @@ from swarm.errors import (
     ServerError,
     status_error,
 )
-from swarm.messages import assistant_message, body_error, choice_error, read_reply, wire
+from swarm.messages import assistant_message, body_error, choice_error, read_reply
 from swarm.models.profiles import Profile
+from swarm.wire import wire
 
 
 def answered(message: Any, **more: Any) -> dict[str, Any]:

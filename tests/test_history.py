@@ -14,18 +14,8 @@ from pydantic import BaseModel
 
 from swarm import Agent, Limits, ScriptedModel, Swarm
 from swarm.errors import HistoryError
-from swarm.history import (
-    NOT_EXECUTED,
-    call_name,
-    json_text,
-    legal_name,
-    normal_call,
-    open_calls,
-    repaired,
-    tool_message,
-    unique_ids,
-    used_ids,
-)
+from swarm.history import NOT_EXECUTED, open_calls, repaired, tool_message, unique_ids, used_ids
+from swarm.legal import call_name, json_text, legal_name, normal_call
 from swarm.messages import text_of
 from swarm.models.scripted import Turn
 

@@ -149,6 +149,17 @@ def test_a_policy_has_at_most_150_lines() -> None:
     assert {name_of(path): count for path in (SRC / "policies").glob("*.py") if (count := lines_of(path)) > 150} == {}
 
 
+def test_the_map_names_every_module() -> None:
+    """Whoever adds one says in CONTRIBUTING.md what it is for."""
+    chart = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The map")[2].partition("\n## ")[0]
+    parts = {
+        path.name if path.is_file() else f"{path.name}/"
+        for path in SRC.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+    assert {part for part in parts if not re.search(rf"(?<![\w]){re.escape(part)}", chart)} == set()
+
+
 # Names
 
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swarm.errors import AuthenticationError, HistoryError, InvalidReply, ModelError, RateLimitError, RequestError, ServerError
-from swarm.messages import WireHistory, assistant_message, body_error, read_reply, repaired, text_of, tool_message, wire
+from swarm.messages import assistant_message, body_error, read_reply, repaired, text_of, tool_message
 from swarm.models.profiles import PROFILES, Profile
+from swarm.wire import WireHistory, wire
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 ASKS = {"role": "assistant", "content": None, "sender": "A", "tool_calls": [CALL]}

@@ -162,7 +162,7 @@ def test_the_hot_paths_keep_to_their_budgets(
         "a run of one turn": float(operations(sync_run(1, QUESTION))),
         "a chunk of a stream, sync": of_one(streamed, 10, 110),
         "a chunk of a stream, async": of_one(lambda words: streamed_async(runner, words), 10, 110),
-        "bytes encoded for a turn after 20 messages": new_bytes(20),
+        "bytes encoded for a turn after 100 messages": new_bytes(20),  # and two for each of 40 turns
         "bytes encoded for a turn after 2,000 messages": new_bytes(2_000),
     }
     assert costs.keys() == BUDGETS.keys()

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from swarm.errors import HistoryError
-from swarm.history import NOT_EXECUTED, normal_call, repaired, tool_message, unique_ids
+from swarm.history import NOT_EXECUTED, repaired, tool_message, unique_ids
+from swarm.legal import normal_call
 
 USER = {"role": "user", "content": "Hi"}
 TEXT = {"role": "assistant", "content": "x"}

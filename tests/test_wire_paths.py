@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swarm.history import repaired
-from swarm.messages import WireHistory, wire
 from swarm.models.profiles import PROFILES, Profile
+from swarm.wire import WireHistory, wire
 
 texts = st.sampled_from((None, "", "a", "é"))
 ids = st.sampled_from(("c1", "call_2", "x" * 50, "a b", "abcdefgh9"))

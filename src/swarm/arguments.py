@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from pydantic_core import SchemaValidator, ValidationError, from_json, to_json
 
 from .errors import ToolArgumentsError
-from .history import json_text
+from .legal import json_text
 from .schema import Json, Schema
 from .signature import EMPTY, Signature
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from .effects import Message, Reply
 from .errors import InvalidReply
-from .history import is_dict
+from .legal import is_dict
 from .merging import add, merged, own
 from .messages import as_parts, body_error, choice_error, first_choice, text_of
 from .streamed_calls import StreamedCalls

@@ -8,7 +8,8 @@ from .calls import Outcome, Planned, attempt, record
 from .effects import Flow, Message, Now, Together
 from .errors import GuardrailTripped
 from .events import HandedOff, MessageAdded
-from .history import NOT_EXECUTED, call_name, open_calls
+from .history import NOT_EXECUTED, open_calls
+from .legal import call_name
 from .limits import WARN_AFTER, Hit, is_timed, late, passed, reason_of, repeated
 from .messages import assistant_message, tool_message
 from .overrides import batch_of_subclass

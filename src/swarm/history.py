@@ -13,10 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from .effects import Message
 from .errors import HistoryError
-from .legal import ROLES, is_named, is_part, legal_name, normal_call
-from .legal import call_name as call_name
-from .legal import is_dict as is_dict
-from .legal import json_text as json_text
+from .legal import ROLES, call_name, is_dict, is_named, is_part, legal_name, normal_call
 from .sound import not_plain, sound
 
 NOT_EXECUTED = "not executed"

@@ -12,7 +12,7 @@ from operator import mul
 from typing import Any, TypeAlias
 
 from .errors import ConfigError
-from .history import is_dict
+from .legal import is_dict
 from .messages import text_of
 
 Embed: TypeAlias = Callable[[Sequence[str]], Any]

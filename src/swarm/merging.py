@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from .history import is_dict
+from .legal import is_dict
 
 # String fields that come in pieces; any other string is whole each time it comes.
 _IN_PIECES = ("content", "data", "input", "refusal", "summary", "text", "transcript")

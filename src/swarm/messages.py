@@ -1,8 +1,7 @@
-"""The forms of a message: as a provider sends it, as a Response holds it, as it goes over the wire.
+"""The forms of a message: as a provider sends it, and as a Response holds it, with who spoke and which tool answered.
 
-A Response keeps who spoke and which tool answered; a request never does, since many servers refuse keys they do not know. What providers
-disagree on is data (`models/profiles.py`); this file only applies it. What makes a whole history valid is in `history`, whose names are
-here too, for those who need both.
+How it goes back over the wire is in `wire`; what makes a whole history valid in `history`, of which some names are here too, for those
+who need both.
 """
 
 from __future__ import annotations
@@ -12,16 +11,10 @@ from typing import Any, cast
 
 from .effects import Message, Reply
 from .errors import InvalidReply, ModelError, ServerError, status_error
-from .history import is_dict as is_dict
-from .history import json_text
-from .history import open_calls as open_calls
 from .history import repaired as repaired
 from .history import tool_message as tool_message
 from .history import unique_ids as unique_ids
-from .history import used_ids as used_ids
-from .legal import normal_call
-from .wire import WireHistory as WireHistory
-from .wire import wire as wire
+from .legal import is_dict, json_text, normal_call
 
 _REPLACED = ("function_call", "tool_name")
 _NULL_IF_EMPTY = ("annotations", "refusal")

@@ -16,7 +16,7 @@ from .arguments import complaint, fitted
 from .effects import Flow, Message
 from .errors import AgentError, OutputError
 from .events import MessageAdded
-from .history import is_dict, json_text, legal_name
+from .legal import is_dict, json_text, legal_name
 from .messages import text_of
 from .models.profiles import Profile
 from .run import Run

@@ -8,7 +8,8 @@ from typing import Any
 from .calls import Outcome, Planned, attempt, count, record
 from .effects import Call, CallModel, Flow, Reply
 from .events import ToolDone, ToolStarted
-from .history import NOT_EXECUTED, json_text
+from .history import NOT_EXECUTED
+from .legal import json_text
 from .messages import read_reply, tool_message
 from .models.client import Chunks as ForeignChunks
 from .models.client import as_dict

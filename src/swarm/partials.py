@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from .effects import CallModel, Message, Reply
 from .events import Delta, Event, PartialOutput
-from .history import is_dict
+from .legal import is_dict
 from .messages import text_of
 from .outputs import BEGINS_JSON, TRIES, VALUE, end_of_broken, output_of
 from .run import Run

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from .effects import Message
-from .history import is_dict
+from .legal import is_dict
 from .tools import result_text
 
 # Long enough that no word, id or hash is meant; in text of one script there is hardly any that mixes cases and digits so.

@@ -199,7 +199,7 @@ class Usage(_Plain):
         """The same by the name of the agent."""
         shares: dict[str, Usage] = {}
         for call in self.by_call:
-            shares.setdefault(call.agent, Usage()).by_call.append(call)
+            shares.setdefault(call.agent, Usage()).note(call)
         return shares
 
     def as_dict(self) -> dict[str, Any]:

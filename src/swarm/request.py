@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from .effects import Call, CallModel, Flow, Message, Reply
 from .errors import HistoryError, InvalidReply
-from .history import NOT_EXECUTED, call_name, checked, open_calls, repaired, tool_message
+from .history import NOT_EXECUTED, checked, open_calls, repaired, tool_message
+from .legal import call_name
 from .limits import needs_cost, needs_tokens
 from .models.client import ForeignClient
 from .models.profiles import Profile

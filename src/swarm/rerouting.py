@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from .effects import CallModel, Message
-from .messages import WireHistory, text_of
+from .messages import text_of
 from .models.client import client_of
 from .models.profiles import Profile
 from .outputs import output_of
 from .request import spell_max_tokens, takes_usage
 from .run import Route, Run
 from .types import Agent
+from .wire import WireHistory
 
 _USAGE = {"include_usage": True}
 

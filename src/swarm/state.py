@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic_core import from_json, to_jsonable_python
 
 from .errors import HistoryError, StateError, ToolError
-from .history import call_name, open_calls, repaired
 from .history import checked as checked_history
+from .history import open_calls, repaired
+from .legal import call_name
 from .limits import COUNTED, LASTING, NO_LIMITS, Circles, needs_cost
 from .offers import table_of
 from .records import ModelCall

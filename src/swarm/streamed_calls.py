@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from .effects import Message
 from .errors import InvalidReply
-from .history import is_dict, json_text
+from .legal import is_dict, json_text
 from .merging import merged, own
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, cast
 
-from .history import is_dict
+from .legal import is_dict
 
 Counter: TypeAlias = Callable[[str], int]
 """Counts the tokens of a text."""

@@ -62,7 +62,8 @@ class Agent(BaseModel):
         model_settings: further arguments of the request, such as `temperature`.
         output_type: what its final text has to be: a pydantic model, dataclass, TypedDict, plain type, or a list or union of these. Read
             into `Response.output`; a text that does not fit is asked for once more, without tools, and is then an OutputError.
-        history_filter: what this agent sees: a function of `messages` (and `context_variables`) that returns messages.
+        history_filter: what this agent sees: a function that returns messages, of `messages` and, if it asks for them,
+            `context_variables`, `agent`, `run`.
         client: another provider than the Swarm's.
         profile: how the provider wants this agent's messages, a `swarm.models.profiles.Profile` or the name of one; by default as its
             client says, else as told by base URL and model name.

@@ -16,7 +16,8 @@ from swarm import Agent, ScriptedModel, Swarm, load_state, tool
 from swarm.arguments import Arguments, read_object
 from swarm.effects import CallModel, Reply
 from swarm.errors import HistoryError, StateError, SwarmError, ToolArgumentsError
-from swarm.history import json_text, repaired
+from swarm.history import repaired
+from swarm.legal import json_text
 from swarm.messages import text_of
 from swarm.models.scripted import call
 from tests.fuzz.material import FUZZ, TEXTS, damaged, deep, garbage, messages, outcome, places_in, shaped, text_of_json

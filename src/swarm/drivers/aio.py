@@ -34,7 +34,7 @@ from .common import (
 )
 from .gating import Gating, Work
 from .reading import Reading
-from .tasks import Side
+from .side_async import Side
 from .threads import POOL, Job, sayable
 
 

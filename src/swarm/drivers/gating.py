@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 from ..effects import CallModel, Cut, Flow, Message, Reply
 from ..errors import StreamBroken
-from ..events import Delta, Event, nested
+from ..events import Delta, Event, Nested, nested
 from ..merging import merged
 
 Work: TypeAlias = Generator[Event | Flow, Any, None]
@@ -38,8 +38,8 @@ class Gating:
 
     def take(self, event: Event) -> Work:
         """A delta as it came."""
-        while hasattr(event, "event"):  # it is told as one of a run nested in others
-            event = cast("Any", event).event
+        while isinstance(event, Nested):
+            event = event.event
         for key, value in cast("Delta", event).delta.items():
             if key == "content":
                 yield from self._pass(0, [value])
@@ -63,9 +63,8 @@ class Gating:
         """
         text = "".join(self._shown)
         if reply is None or self.is_cut:
-            reply = Reply(
-                {"role": "assistant", "content": text}, None if reply is None else reply.usage, "cut"
-            )  # no whole answer to a cache
+            usage = None if reply is None else reply.usage
+            reply = Reply({"role": "assistant", "content": text}, usage, "cut")  # an end that no cache takes for a whole answer
             reply.cut = True
         else:
             content = reply.message.get("content")

@@ -19,7 +19,7 @@ from ..run import Signal
 from .common import CLOSING_SECONDS, Limit, Patience, RunTime, broken, close_stream, iterator_of, no_answer, outside, timed_out
 from .gating import Gating, Work
 from .reading import Reading
-from .side import Side
+from .side_sync import Side
 from .threads import POOL, Job, current_job, sayable
 
 Events = Generator[Event, None, Any]

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from ..effects import Reply
 from ..errors import InvalidReply
-from ..history import is_dict
+from ..legal import is_dict
 from ..messages import first_choice
 from .endpoint import Endpoint
 from .failures import Header, connection_lost, invalid

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from pydantic_core import from_json
 
-from ..history import is_dict
+from ..legal import is_dict
 
 REPLACEMENT = "\ufffd"
 _DEEPEST = 200  # as deep as pydantic_core reads

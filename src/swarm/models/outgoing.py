@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from ..encoded import encode
 from ..errors import ConfigError, HistoryError, SwarmError
-from ..history import is_dict
+from ..legal import is_dict
 from .endpoint import Endpoint
 from .failures import no_answer_in_time
 from .halves import whole

@@ -12,6 +12,7 @@ from ..effects import Call, Decide, Emit, Flow
 from ..offers import CALL_NAMES
 from ..tools import callback_parameters
 from ..types import Pending
+from .inside import inside
 
 ASK_NAMES = ("call", *CALL_NAMES)
 """What `ask` and `when` may ask for by parameter name."""
@@ -71,7 +72,7 @@ class Approval:
         return decision
 
     def _question(self, name: str, function: Callable[..., Any], call: Decide) -> Call:
-        run = call.run._run  # type: ignore[reportPrivateUsage]  # the run behind what a callback sees of it
+        run = inside(call.run)
         arguments = own(call.arguments)  # a function that changes them must not change the call
         pending = Pending("/".join((*run.path, call.id)), call.tool.name, arguments, call.agent.name)
         mine = {"call": pending, "arguments": arguments}

@@ -35,7 +35,7 @@ _NO_MATTER = frozenset(
     )
 )
 _WHOLE = (None, "stop", "tool_calls", "function_call")
-_FORM = 1
+_FORM = 1  # of a key and of what is kept: a new one, and whatever is in the file already is not found any more
 
 
 class Cache:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..effects import Message
-from ..history import json_text
+from ..legal import json_text
 from ..parts import shortened
 from ..steps import begins_step, begins_turn, in_short, is_system
 from ..tokens import Counter, estimate
@@ -67,7 +67,7 @@ class Window:
             self._tools = request.get("tools")
             self._tools_size = self._count(json_text(self._tools)) if self._tools else 0
         for message in body[known:]:
-            size = estimate((message,), self._count)
+            size = self._size((message,))
             self._sizes.append(size)
             self._body_size += size
         self._body = body

@@ -8,7 +8,8 @@ from typing import Any
 from ..effects import Cut, Flow, Gate
 from .checking import Block
 
-Judge = Callable[[str], Flow]
+Ask = Callable[[str], Flow]
+"""Makes the flow that asks a check about a text."""
 Cutting = Callable[[Block, bool], Cut]
 """What a Block comes to, when nothing has been shown yet, or when something has."""
 
@@ -18,13 +19,13 @@ class Windows:
     border is not shown in part. Or asks about the whole at the end.
 
     Args:
-        judge: makes the flow that asks about a text.
+        ask: asks the check.
         size: characters in a window, or None for the whole text at once.
         cut: what a Block comes to.
     """
 
-    def __init__(self, judge: Judge, size: int | None, cut: Cutting) -> None:
-        self._judge = judge
+    def __init__(self, ask: Ask, size: int | None, cut: Cutting) -> None:
+        self._ask = ask
         self._size = size
         self._cut = cut
         self._held = self._new = ""
@@ -49,7 +50,7 @@ class Windows:
         return [self._look(rest, rest, self._begun)]
 
     def _look(self, text: str, shown: str, begun: bool) -> Flow:
-        verdict = yield from self._judge(text)
+        verdict = yield from self._ask(text)
         if isinstance(verdict, Block):
             return self._cut(verdict, begun)
         if verdict is not None and self._size is not None:

@@ -41,8 +41,8 @@ class Guardrail:
             "result" of each tool call, or several of these.
         name: what it is called in `stop_reason`; by default the name of the check.
         message: what is said in the place of what was blocked, where the check does not say it.
-        on_block: "tell" tells the user, or about a call the model, and the run goes on; "end" ends the run about a call too; "raise"
-            raises GuardrailTripped, which carries the response.
+        on_block: "tell" ends the run where an input or output is blocked; about a call it tells the model, and the run goes on. "end" ends
+            the run about a call too; "raise" raises GuardrailTripped, which carries the response.
         beside: whether an input is checked while the model is asked already. Nothing is shown and no tool is run before the check has
             passed; if it blocks, the call is given up. By default so if the check waits: a coroutine or generator function.
         window: characters of an output that are checked at a time, with those checked before, and then shown; by default the whole.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..calls import Outcome, read
 from ..effects import Message
-from ..history import call_name, open_calls
+from ..history import open_calls
+from ..legal import call_name
 from ..offers import table_of
 from ..tools import Tool
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..effects import CallModel, Flow, Message
-from ..history import call_name
+from ..legal import call_name
 from ..messages import text_of
 from ..models.client import model_for
 from ..parts import shortened

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from ..history import call_name, is_dict
+from ..legal import call_name, is_dict
 from ..messages import text_of
 from ..types import Agent, Response, ToolCall
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from swarm.effects import Message
 from swarm.history import repaired
-from swarm.messages import WireHistory, wire
 from swarm.models.profiles import PROFILES, choose
 from swarm.models.scripted import call
+from swarm.wire import WireHistory, wire
 from tests.models.providers.fakes import MODELS, ROUGH
 from tests.models.providers.rules import RULES, refusal, texts_of
 

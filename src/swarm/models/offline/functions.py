@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from ...messages import is_dict
+from ...legal import is_dict
 from .words import stems, vocabulary, words
 
 _BOILERPLATE = re.compile(

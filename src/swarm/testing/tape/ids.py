@@ -9,7 +9,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any, cast
 
-from ...history import is_dict
+from ...legal import is_dict
 from .lines import Line
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from ...errors import SwarmError
-from ...history import is_dict
+from ...legal import is_dict
 from .form import wrong_in
 
 VERSION = 1

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from ...approvals import ApprovalError
 from ...effects import Call, CallModel, CallTool, Flow, Reply, StartRun
 from ...errors import ModelError, OutOfTime
-from ...history import is_dict
+from ...legal import is_dict
 from ...models.profiles import Profile
 from ...types import Response
 from ..asking import aask, aread, ask, read

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 class Side:
-    """Flows side by side: one task each; their events come through a queue."""
+    """The flows of one Together.
+
+    Args:
+        driver: the driver of the flow that asks for them.
+        effect: the flows.
+    """
 
     def __init__(self, driver: AsyncDriver, effect: Together) -> None:
         self._driver = driver
@@ -75,6 +80,7 @@ class Side:
         return iter(self._ready)
 
     def result(self) -> list[Any]:
+        """What the flows came to, in their order; None for one that was left."""
         return [self._results.get(number) for number in range(len(self._flows))]
 
     def explain(self, error: BaseException) -> BaseException:
