@@ -1,6 +1,6 @@
 """The contest of this library, the raw clients and the peers.
 
-python -m benchmarks [--rounds 5] [--seconds 0.2] [--only swarm,aiohttp] [--scenarios answer,tool] [--without-peers]
+python -m benchmarks [--rounds 3] [--seconds 0.15] [--only swarm,aiohttp] [--scenarios answer,tool] [--without-peers]
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def heading(facts: dict[str, Any], rounds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="This library, the raw clients and the peers.")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.2, help="CPU seconds that one sample should take, 0 for one run")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.15, help="CPU seconds that one sample should take, 0 for one run")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="contestants, separated by commas")
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=list(TITLES), help="their names, separated by commas")
     parser.add_argument("--without-peers", action="store_true")

@@ -142,20 +142,20 @@ def perform(run: Run, effect: CallTool | Planned) -> Flow:
 
 def attempt(run: Run, call: Planned) -> Flow:
     """Run a call that may run, and note its outcome. Only BaseExceptions and OutOfTime leave it."""
-    outcome = call.outcome
+    outcome, options = call.outcome, run.options
     if outcome is None:
         assert call.tool is not None
         run.begun.add(call.id)
         count(run, 1)
-        if run.options.watched:
+        if options.watched:
             yield from run.tell(ToolStarted(run.agent.name, call.id, call.name, call.arguments, run.cause))
         try:
-            if "tool" in run.options.hooks:
+            if "tool" in options.hooks:
                 effect = CallTool(call.tool, call.id, call.arguments, run.agent, RunInfo(run, call.id), None, call.spent)
                 value = yield from run.through(effect)
             else:
                 value = yield from perform(run, call)
-            if run.options.overrides:
+            if options.overrides:
                 value = _converted(run, value)
             outcome = value if isinstance(value, Outcome) else read(value, call.tool)
             if outcome.agent is not None and outcome.agent is not run.agent:
@@ -172,9 +172,9 @@ def attempt(run: Run, call: Planned) -> Flow:
         count(run, -1)  # it is counted when it is run again
         return outcome
     run.finished[call.id] = outcome
-    if run.options.logs:
+    if options.logs:
         run.log("%s(%s) came to %s: %s", call.name, call.arguments, outcome.kind, outcome.text)
-    if run.options.watched:
+    if options.watched:
         yield from run.tell(ToolDone(run.agent.name, record(run, call, outcome), tool_message(call.id, call.name, outcome.text)))
     return outcome
 

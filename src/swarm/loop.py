@@ -87,14 +87,14 @@ def pick_up(run: Run) -> Flow:
 
 def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
     """Ask the active agent's model for one message. Returns it; one without calls ends the run."""
-    agent, watched = run.agent, run.options.watched
+    agent, options, watched = run.agent, run.options, run.options.watched
     client, run.offered, request = made if isinstance(made := request_for(run, tools), tuple) else (yield from made)
     run.arrival = run.approvals = None
     if watched:
         yield from run.tell(TurnStarted(agent.name, run.turn, run.cause))
-    effect = CallModel(agent, client, request, run.options.stream, info, None, run.path)
-    effect.partials = partials.of(run) if run.options.partials and run.fields["output_type"] is not None else None
-    reply: Reply = (yield from run.through(effect)) if "model" in run.options.hooks else answered(run, effect, (yield effect))
+    effect = CallModel(agent, client, request, options.stream, info, None, run.path)
+    effect.partials = partials.of(run) if options.partials and run.fields["output_type"] is not None else None
+    reply: Reply = (yield from run.through(effect)) if "model" in options.hooks else answered(run, effect, (yield effect))
     message = unique_ids(assistant_message(reply.message, run.fields["name"]), run.ids, len(run.history), run.numbers)
     run.origins[id(message)] = run.asked
     run.history.append(message)
@@ -104,7 +104,7 @@ def speak(run: Run, info: RunInfo, tools: bool = True) -> Flow:
         for event in partials.untold(effect, reply, message):
             yield from run.tell(event)
         yield from run.tell(MessageDone(agent.name, message, reply.call, run.cause))
-    if run.options.logs:
+    if options.logs:
         run.log("%s answered: %s", agent.name, message)
     return message
 

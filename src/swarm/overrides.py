@@ -9,6 +9,7 @@ from .calls import Outcome, Planned, attempt, count, record
 from .effects import Call, CallModel, Flow, Reply
 from .events import ToolDone, ToolStarted
 from .history import NOT_EXECUTED
+from .inside import inside
 from .legal import json_text
 from .messages import read_reply, tool_message
 from .models.client import Chunks as ForeignChunks
@@ -33,7 +34,7 @@ class OverriddenModel:
 
     def _answer(self, call: CallModel, stream: bool) -> Any:
         assert call.run is not None
-        run, agent = call.run._run, call.agent  # type: ignore[reportPrivateUsage]  # the run behind what a callback sees of it
+        run, agent = inside(call.run), call.agent
         if agent.tool_choice is not None and "tool_choice" not in call.request:
             agent = agent.copy(tool_choice=None)  # sent already; the step by itself does not know
         return self._ask(

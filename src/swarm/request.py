@@ -120,6 +120,8 @@ def prepared(run: Run, route: Route) -> WireHistory:
     wire, history = route.wire, run.history
     if wire.count == 0:
         _add(run, wire, history, route.provider, places=run.start.places_in(history))
+    elif len(run.providers) == 1 and route.provider in run.providers:
+        wire.add(history[wire.count :])
     else:
         _add(run, wire, history[wire.count :], route.provider, wire.count)
     return wire

@@ -342,9 +342,9 @@ class Run:
 
     def count(self, reply: Reply, effect: CallModel) -> None:
         """Add an answer to usage and counts, and note who gave it, which a policy may have changed."""
-        asked = self.asked = self.provider_of(effect.client)
+        asked = self.asked = self.known.get(id(effect.client)) or self.provider_of(effect.client)
         self.providers.add(asked)
-        tokens = _counted(reply.usage)
+        tokens = _counted(reply.usage) if reply.usage else None
         estimated = tokens is None and (reply.cut or (self.bounded and needs_tokens(self.scopes)))
         if estimated:
             tokens = (estimate(effect.request.get("messages", ())), estimate((reply.message,)), 0, 0)
@@ -483,7 +483,7 @@ def _counted(sent: Any) -> tuple[int, int, int, int] | None:
     Some leave reasoning out of `completion_tokens` and have it in `total_tokens` (xAI: https://docs.x.ai/docs/guides/reasoning; Gemini
     in this API). It is paid as output, so the total is believed.
     """
-    if not sent or (type(sent.get("prompt_tokens")) is not int and type(sent.get("completion_tokens")) is not int):
+    if type(sent.get("prompt_tokens")) is not int and type(sent.get("completion_tokens")) is not int:
         return None
     inputs, outputs = _number(sent, "prompt_tokens"), _number(sent, "completion_tokens")
     cached = _number(sent.get("prompt_tokens_details"), "cached_tokens")

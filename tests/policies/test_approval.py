@@ -257,6 +257,8 @@ def test_what_cannot_be_asked_is_refused_when_it_is_made() -> None:
         Approval(lambda: True, when=lambda order: True)
     with pytest.raises(TypeError, match="Approval"):
         Approval("yes")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Approval\(ask=None\) must be a function"):
+        Approval(None)  # type: ignore[arg-type]
 
 
 def test_of_two_the_inner_one_is_asked_first(drive: Drive) -> None:

@@ -17,7 +17,7 @@ from swarm.effects import CallModel, Flow, Reply
 from swarm.errors import Cancelled, ConnectionFailed, RateLimitError, ServerError
 from swarm.events import PolicyActed
 from swarm.models.scripted import Turn, call
-from swarm.policies import Fallback, RateLimit, Retry, window
+from swarm.policies import Fallback, RateLimit, Retry, sliding_window
 from swarm.testing.conformance import PolicyConformance
 from tests.modes import Drive
 from tests.policies.virtual import Clock, Simulation
@@ -313,9 +313,9 @@ def test_who_sleeps_too_long_loses_its_place_and_holds_up_nobody() -> None:
 
 def test_threads_and_event_loops_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """With real waits, in a minute of a tenth of a second."""
-    monkeypatch.setattr(window, "MINUTE", 0.1)
+    monkeypatch.setattr(sliding_window, "MINUTE", 0.1)
     limit, started, guard = RateLimit(4), list[float](), threading.Lock()
-    enter = window.Window._plan
+    enter = sliding_window.SlidingWindow._plan
 
     def noted(self: Any, ticket: Any, now: float) -> None:
         enter(self, ticket, now)
@@ -323,7 +323,7 @@ def test_threads_and_event_loops_share_it(monkeypatch: pytest.MonkeyPatch) -> No
             with guard:
                 started.append(ticket.start)
 
-    monkeypatch.setattr(window.Window, "_plan", noted)
+    monkeypatch.setattr(sliding_window.SlidingWindow, "_plan", noted)
     model = ScriptedModel(["done"] * 24)
 
     def sync() -> None:

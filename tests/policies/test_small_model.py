@@ -392,5 +392,7 @@ def test_what_is_wrong_is_said() -> None:
     """U07"""
     with pytest.raises(ValueError, match=r"SmallModel\(tools=0\) must be at least 1"):
         SmallModel(tools=0)
-    with pytest.raises(TypeError, match="takes Agents, not 'Sales'"):
+    with pytest.raises(TypeError, match="takes a list of Agents, not Agent"):
+        SmallModel(agents=Agent())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes a list of Agents, not 'Sales'"):
         SmallModel(agents=["Sales"])  # type: ignore[list-item]

@@ -279,9 +279,12 @@ _ENDINGS = {
 }
 
 
+_USUAL_ENDINGS = frozenset(("stop", "tool_calls", None))
+
+
 def ending(reason: str | None) -> str | None:
     """Why a model stopped, in the word of the API reference if it has one: a reply that was cut off must not pass for a whole one."""
-    return _ENDINGS.get(reason.lower(), reason) if reason else None
+    return reason if reason in _USUAL_ENDINGS or not reason else _ENDINGS.get(reason.lower(), reason)
 
 
 def choose(base_url: str | None, model: str | None, override: Profile | str | None = None) -> Profile:

@@ -9,10 +9,10 @@ from typing import Any
 from ..approvals import read, told
 from ..context import own
 from ..effects import Call, Decide, Emit, Flow
+from ..inside import inside
 from ..offers import CALL_NAMES
 from ..tools import callback_parameters
 from ..types import Pending
-from .inside import inside
 
 ASK_NAMES = ("call", *CALL_NAMES)
 """What `ask` and `when` may ask for by parameter name."""
@@ -51,7 +51,7 @@ class Approval:
         self.only_marked = when is None
         self._names: dict[str, tuple[str, ...]] = {}
         for name, function in (("ask", ask), ("when", when)):
-            if function is not None:
+            if function is not None or name == "ask":
                 if not callable(function):
                     raise TypeError(f"Approval({name}={function!r}) must be a function")
                 self._names[name] = callback_parameters(function, ASK_NAMES) or ()

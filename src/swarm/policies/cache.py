@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from ..effects import Call, CallModel, Emit, Flow, Reply
 from ..events import PolicyActed
+from ..inside import inside
 from ..messages import text_of
 from ..models.client import client_of
 from ..models.profiles import ending
 from ..run import base_url_of
 from .file_storage import File
 from .given import a_time, whole
-from .inside import inside
 from .memory_storage import Memory
 
 # Arguments that change how an answer comes, who pays or where it is filed, and not what it says

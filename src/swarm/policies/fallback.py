@@ -9,11 +9,11 @@ from typing import Any, cast
 from ..effects import CallModel, Emit, Flow, Reply
 from ..errors import ContextLengthExceeded, InvalidReply, ModelError, QuotaExceeded, RequestError, TransientError
 from ..events import PolicyActed
+from ..inside import inside
 from ..messages import text_of
 from ..models.client import client_of, model_for
 from ..models.profiles import ending
 from ..rerouting import rerouted
-from .inside import inside
 
 # That a model is not there comes as 404 (OpenAI, Groq, Ollama, vLLM), or in words: OpenRouter "... is not a valid model ID", DeepSeek
 # "Model Not Exist", Mistral "Invalid model: ...", OpenAI with 403 for a project without access.

@@ -12,10 +12,10 @@ from ..calls import Outcome, read
 from ..effects import CallModel, CallTool, Emit, Flow
 from ..errors import GuardrailTripped, OutOfTime
 from ..events import PolicyActed
+from ..inside import inside
 from ..run import Run
 from .checking import Asking, Block
 from .given import whole
-from .inside import inside
 from .speech import checked_input, checked_output
 
 Place = Literal["input", "output", "arguments", "result"]

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from ..effects import CallModel, Flow, Reply
 from ..errors import OutputError
+from ..inside import inside
 from ..messages import text_of
 from ..models.client import model_for
 from ..models.profiles import choose
@@ -15,7 +16,6 @@ from ..outputs import output_of
 from ..run import RunInfo, base_url_of
 from ..types import Agent
 from .checking import Block
-from .inside import inside
 
 _TASK = """You check texts before they reach a reader. The rule:
 

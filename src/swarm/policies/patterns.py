@@ -34,9 +34,6 @@ class Pattern:
         ValueError: `longest` below 1.
     """
 
-    everywhere = True
-    """Whether all the user's messages are checked, those of earlier runs too; it costs next to nothing, and they are sent again."""
-
     def __init__(self, pattern: Any, by: str | Callable[[Any], str] | None = None, longest: int = 200) -> None:
         whole("Pattern(longest=...)", longest)
         try:
@@ -45,6 +42,7 @@ class Pattern:
             raise AgentError(f"{pattern!r} is no regular expression: {error}") from error
         self._by = by
         self._longest = longest
+        # All the user's messages are then checked, those of earlier runs too: they are sent again, and it costs next to nothing.
         self.everywhere = by is not None
         source = cast("str", self._pattern.pattern)
         if isinstance(pattern, str | re.Pattern) and nests_repeats(source):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ..calls import Outcome
 from ..effects import CallModel, CallTool, Decide, Flow, HandOff, Message, StartRun
+from ..inside import inside
 from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
@@ -14,7 +15,6 @@ from .asked import Asked, roles_of
 from .audit import told
 from .deciding import decided, ordered
 from .given import known_to
-from .inside import inside
 from .narrowing import merge_changes, without_tools
 from .route_tool import RouteTool, only_hands_over
 from .rules import Names, Rule, like

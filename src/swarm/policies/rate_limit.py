@@ -12,7 +12,7 @@ from ..models.client import client_of
 from ..run import base_url_of
 from ..tokens import estimate
 from .given import whole
-from .window import MINUTE, Ticket, Window
+from .sliding_window import MINUTE, SlidingWindow, Ticket
 
 
 class RateLimit:
@@ -42,7 +42,7 @@ class RateLimit:
         self.tokens_per_minute = tokens_per_minute
         self.wait = wait
         self._lock = Lock()
-        self._windows: dict[Any, tuple[Window, Any]] = {}  # with the client, whose id() is no other's as long as it is kept
+        self._windows: dict[Any, tuple[SlidingWindow, Any]] = {}  # with the client, whose id() is no other's as long as it is kept
 
     def model(self, call: CallModel) -> Flow:
         """Wait for a turn, ask, and note what it took."""
@@ -63,7 +63,7 @@ class RateLimit:
             window.settle(ticket, reply.call.input_tokens, reply.call.output_tokens or 0)
         return reply
 
-    def _turn(self, call: CallModel, window: Window, ticket: Ticket, now: float) -> Flow:
+    def _turn(self, call: CallModel, window: SlidingWindow, ticket: Ticket, now: float) -> Flow:
         """Wait until it is this call's turn."""
         try:
             self._check(call, ticket, now)
@@ -92,13 +92,13 @@ class RateLimit:
         error.retry_after = wait
         raise error
 
-    def _enter(self, call: CallModel, now: float, tokens: int) -> tuple[Window, Ticket]:
+    def _enter(self, call: CallModel, now: float, tokens: int) -> tuple[SlidingWindow, Ticket]:
         """Get in line for the call's client. In one step, so that no window is dropped as idle just before somebody enters it."""
         client = client_of(call.client)
         key = base_url_of(client) or id(client)
         with self._lock:
             if key not in self._windows:
                 self._windows = {known: kept for known, kept in self._windows.items() if not kept[0].is_idle(now)}
-                self._windows[key] = Window(self.requests_per_minute, self.tokens_per_minute), client
+                self._windows[key] = SlidingWindow(self.requests_per_minute, self.tokens_per_minute), client
             window = self._windows[key][0]
             return window, window.enter(now, tokens)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..effects import Call, Emit, Flow, HandOff, StartRun
 from ..events import HandedOff, PolicyActed
+from ..inside import inside
 from ..limits import passed
 from ..meaning import Embed, Known, last_words_of_user
 from ..offers import ask, table_of
 from ..types import Agent
 from .checking import carried
-from .inside import inside
 
 if TYPE_CHECKING:
     from ..run import Run

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..effects import CallModel, Emit, Flow, Message, Reply, StartRun
 from ..errors import ModelError
 from ..events import Delta, PolicyActed
+from ..inside import inside
 from ..meaning import Embed
 from ..messages import text_of
 from ..schema import NotStrict
 from ..types import Agent
 from .fewer import Fewer, hands_over
-from .inside import inside
 from .narration import narrates
 from .route_tool import ROUTE, merged, put_back, route_tool, transfers
 
@@ -57,9 +57,9 @@ class SmallModel:
     ) -> None:
         if tools is not None and tools < 1:
             raise ValueError(f"SmallModel(tools={tools!r}) must be at least 1; None offers all")
-        for agent in agents or ():
-            if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
-                raise TypeError(f"SmallModel(agents=...) takes Agents, not {agent!r}")
+        for agent in (None,) if isinstance(agents, Agent) else agents or ():
+            if not isinstance(agent, Agent):
+                raise TypeError(f"SmallModel(agents=...) takes a list of Agents, not {agent or agents!r}")
         self._fewer = Fewer(tools, embed) if tools is not None else None
         self._route = route
         self._strict = strict

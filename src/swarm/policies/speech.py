@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..effects import CallModel, Cut, Flow, Gate, Message, Reply, Together
+from ..inside import inside
 from ..messages import text_of
 from .checking import Block, caught
 from .gates import Windows, passed
-from .inside import inside
 from .rewording import OTHERS, check_anew, reworded, said
 
 if TYPE_CHECKING:

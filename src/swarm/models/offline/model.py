@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from ...effects import CallModel, Reply
+from ...inside import inside
 from ...offers import table_of
 from ..record import Chunks, Record
 from . import templates
@@ -98,8 +99,8 @@ def announcement() -> str:
 def hints(call: CallModel) -> dict[str, Hint]:
     """What the agent's tools say that is not in the request, by their names on the wire."""
     known: dict[str, Hint] = {}
-    run = call.run._run if call.run is not None else None  # type: ignore[reportPrivateUsage]  # to know whether others ask
-    asks = run is None or "approval" not in run.options.hooks
+    # Whether nobody else asks the user about approvals.
+    asks = call.run is None or "approval" not in inside(call.run).options.hooks
     for name, tool in table_of(call.agent).tools.items():
         target = tool.handoff.agent if tool.handoff is not None else None
         is_marked = tool.effect == "once" or (asks and bool(tool.approval))

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from ...approvals import ApprovalError
 from ...effects import Call, CallModel, CallTool, Flow, Reply, StartRun
 from ...errors import ModelError, OutOfTime
+from ...inside import inside
 from ...legal import is_dict
 from ...models.profiles import Profile
 from ...types import Response
@@ -160,7 +161,7 @@ class Tape:
             return (yield call)
         recorder, asked_for = self._recorder, asked_call(call, self._redaction)
         # Policies have no business with the variables; a tape stands in for tools, which have.
-        variables = call.run._run.context  # type: ignore[reportPrivateUsage]
+        variables = inside(call.run).context
         if recorder is None:
             number, line = self._found(asked_for, call.agent.name)
             change(variables, line, number, call.run.state(self))

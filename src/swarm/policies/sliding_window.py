@@ -30,7 +30,7 @@ class Ticket:
         self.why = ""
 
 
-class Window:
+class SlidingWindow:
     """The requests of the last minute, and those that wait, first come, first served.
 
     Args:
