@@ -13,7 +13,7 @@ from swarm.effects import CallModel, Emit, Flow, HandOff
 from swarm.errors import ServerError
 from swarm.events import Delta, Done, Event, HandedOff, Nested, PolicyActed, TurnStarted
 from swarm.models.scripted import ScriptedModel, call
-from swarm.policies import Retry, Router
+from swarm.policies import Approval, Retry, Router
 from tests.modes import Drive
 
 
@@ -152,6 +152,23 @@ def test_what_policies_did_stands_below_what_they_stood_around(drive: Drive) -> 
         "  because in turn 2 Triage answered 'done'",
         "  because in turn 1 Triage called transfer_to_sales",
         "    Retry tries the model again in 0.0 s (2 of 5): ServerError: 503: busy",
+        "    Shy refused: no",
+        "  because of what the caller gave",
+    ]
+
+
+def test_what_policies_did_about_a_call_stands_below_its_turn(drive: Drive) -> None:
+    """U02: nobody asks about the call itself, and yet it is why the next turn said what it said; of this run, not of one before."""
+    record: list[Event] = []
+    for why in ("closed", "not yours"):
+        turns = [[call("look"), call("refund", {"amount": 5})], "I may not."]
+        policies = [Approval(lambda why=why: Refuse(why))]
+        record += drive.events(Agent(name="Shop", functions=[look, refund]), "money back", turns, swarm={"policies": policies})
+    assert explain(record).splitlines() == [
+        "Shop stopped: complete",
+        "  because in turn 2 Shop answered 'I may not.'",
+        "  because in turn 1 Shop called look, refund",
+        "    Approval refused refund: not yours",
         "  because of what the caller gave",
     ]
 

@@ -74,10 +74,12 @@ class _Record:
                 message = cast("Json", told["message"])
                 calls: list[Json] = message.get("tool_calls") or []
                 named = [call["function"]["name"] for call in calls]
-                self._turn.get(path, {})["did"] = f"called {', '.join(named)}" if named else f"answered {_short(message.get('content'))}"
+                did = f"called {', '.join(named)}" if named else f"answered {_short(message.get('content'))}"
+                self._turn.get(path, {}).update(did=did, calls=[f"call:{call['id']}" for call in calls])
                 for call in calls:
                     about = {"name": call["function"]["name"], "agent": told["agent"], "cause": told["cause"]}
                     self._known[path, f"call:{call['id']}"] = about
+                    self._acts.pop((path, f"call:{call['id']}"), None)
             case "ToolStarted":
                 self._known[path, f"call:{told['id']}"] = dict(told)
             case "ToolDone":
@@ -106,10 +108,15 @@ class _Record:
                 path, cause = path[:-1], f"call:{path[-1]}"
             about = self._known.get((path, cause))
             yield f"  because {_line(cause, about)}"
-            for act in self._acts.get((path, cause), ()):
-                if not cause.startswith("policy:"):
-                    yield f"    {_act(act)}"
+            if not cause.startswith("policy:"):
+                yield from self._done_about(path, cause, *(call for call in (about or {}).get("calls", ()) if (path, call) not in seen))
             cause = about["cause"] if about is not None else None
+
+    def _done_about(self, path: Path, *causes: str) -> Iterator[str]:
+        """What policies did about a call, or about a turn and those of its calls that have no line of their own."""
+        for cause in causes:
+            for act in self._acts.get((path, cause), ()):
+                yield f"    {_act(act)}"
 
 
 def _headline(told: Json) -> str:

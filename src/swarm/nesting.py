@@ -23,7 +23,7 @@ with a hook of another kind from which the effect came."""
 
 _EFFECTS = frozenset(EFFECTS)
 
-_RETURNS = {
+RETURNS: dict[str, tuple[str, tuple[type, ...]]] = {
     "run": ("a Response", (Response,)),
     "model": ("a Reply", (Reply,)),
     "approval": ("True, an Approve, a Refuse or None", (bool, Approve, Refuse, type(None))),
@@ -152,7 +152,7 @@ def _alone(effect: Any, layer: _Layer, hooks: Hooks, innermost: Callable[[Any], 
 def _misfit(layer: _Layer, value: Any) -> TypeError | None:
     """What to say of a hook that returns what its kind of effect cannot come to, usually because it forgot to return."""
     kind = layer[2].kind
-    wanted = _RETURNS.get(kind)
+    wanted = RETURNS.get(kind)
     if wanted is None or isinstance(value, wanted[1]):
         return None
     words, _ = wanted

@@ -315,6 +315,14 @@ def test_a_summary_takes_the_place_of_what_is_left_out(drive: Drive) -> None:
     assert acted(events)[0][0].startswith("summed up")
 
 
+@pytest.mark.parametrize("said", ["", call("look", {"page": 1})])
+def test_a_summary_without_text_is_none(drive: Drive, said: Any) -> None:
+    """M07: what it was asked about is dropped then, and that is what is told."""
+    events = drive.events(AGENT, chat(8), uncounted(said, "ok"), swarm=window(1_500, Summary(words=60)))
+    assert roles(drive.requests[1]["messages"]).startswith("sua")
+    assert acted(events)[0][0].startswith("dropped")
+
+
 def test_a_summary_is_kept_and_extended(drive: Drive) -> None:
     """M07"""
     turns = [call("look", {"page": page}) for page in range(14)]

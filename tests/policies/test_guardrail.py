@@ -298,6 +298,20 @@ def test_a_result_keeps_what_else_it_says(drive: Drive) -> None:
 # Checks
 
 
+@pytest.mark.parametrize(
+    ("value", "output"), [("card 1234567812345678", "card *"), ({"card": 1234567812345678}, {"card": 1234567812345678})]
+)
+def test_a_result_that_ends_the_run_is_rewritten_in_the_output_too(drive: Drive, value: Any, output: Any) -> None:
+    """D8: where it is a text; of other values the message is."""
+
+    def finish() -> Result:
+        return Result(value=value, stop=True)
+
+    response = drive(Agent(functions=[finish]), "go", [call("finish")], swarm=guard(Pattern(r"\d{16}", by="*"), "result"))
+    assert response.output == output
+    assert "1234567812345678" not in response.messages[-1]["content"]
+
+
 def test_a_check_gets_what_it_asks_for(drive: Drive) -> None:
     """D18"""
     seen: list[Any] = []

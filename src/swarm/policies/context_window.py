@@ -98,7 +98,7 @@ class ContextWindow:
             text = (yield from summary.made(call, window.summary, gone, target / scale - room, room)) if summary is not None else ""
             window.settle(text)
             window.gone = []
-            done.append(f"{'summed up' if summary is not None else 'dropped'} {len(gone)} messages")
+            done.append(f"{'summed up' if text else 'dropped'} {len(gone)} messages")
         chars, new = int(limit * 4), 0
         while self.strategy == "shorten" and window.tokens * scale > limit and chars >= SHORT:
             new = max(new, window.shorten(chars, last=True))

@@ -109,6 +109,7 @@ class Guardrail:
         verdict = yield from self._verdict(call, "result", outcome.text)
         if verdict is None or isinstance(verdict, Outcome):
             return value if verdict is None else verdict
+        outcome.value = verdict if outcome.value == outcome.text else outcome.value  # of Result(stop=True)
         outcome.text = verdict
         yield self.acted(run, "rewrote the result of", tool.name)
         return outcome

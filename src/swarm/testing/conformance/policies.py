@@ -8,24 +8,18 @@ from typing import Any
 
 from ...calls import Outcome
 from ...core import Swarm
-from ...effects import EFFECTS, KINDS, Call, Emit, Flow, HandOff, Reply
+from ...effects import EFFECTS, KINDS, Call, Emit, Flow, HandOff
 from ...errors import Cancelled, ConnectionFailed
 from ...events import Done
 from ...models.scripted import ScriptedModel, call
-from ...nesting import hooks_of
-from ...types import Agent, Approve, Refuse, Response
+from ...nesting import RETURNS, hooks_of
+from ...types import Agent, Response
 from ..assertions import assert_valid_history
 from .hooks import answering, by_hand, captured
 from .rules import require
 from .runs import MODES, run_in
 
 _MOST_TRIES = 1000
-_RETURNS: dict[str, Any] = {
-    "run": Response,
-    "model": Reply,
-    "approval": (bool, Approve, Refuse, type(None)),
-    "handoff": (Agent, Refuse),
-}
 _PAUSES = ("approval", "tool_calls")
 
 
@@ -134,15 +128,15 @@ class PolicyConformance:
             require(after == before, "A hook does not change what is in an effect.", f"{kind}: {before!r} became {after!r}")
 
     def test_a_hook_yields_effects_and_returns_their_kind(self) -> None:
-        """A hook yields objects of `swarm.effects`. A model hook returns a Reply, a handoff hook an Agent or a Refuse, a run hook a
-        Response."""
+        """A hook yields objects of `swarm.effects`. A model hook returns a Reply, an approval hook True, an Approve, a
+        Refuse or None, a handoff hook an Agent or a Refuse, a run hook a Response."""
         for kind, hook, effect, answer in self._hooks(*KINDS):
             came = by_hand(hook(effect), answering(kind, answer))
             for asked in came.asked:
                 require(isinstance(asked, EFFECTS), "A hook yields effects only.", f"{kind} yielded {asked!r}")
-            if came.error is None and kind in _RETURNS:
+            if came.error is None and kind in RETURNS:
                 require(
-                    isinstance(came.value, _RETURNS[kind]),
+                    isinstance(came.value, RETURNS[kind][1]),
                     "A hook returns what its effect comes to: `return (yield effect)`.",
                     f"{kind} returned {came.value!r}",
                 )
@@ -152,9 +146,9 @@ class PolicyConformance:
         for kind, hook, effect, _ in self._hooks("model", "approval", "tool", "handoff", "run"):
             came = by_hand(hook(effect), answering(kind, ConnectionFailed("not there")), most=_MOST_TRIES)
             require(not came.went_on, "A hook gives up what fails again and again.", f"{kind} asked {len(came.asked)} times")
-            if came.error is None and kind in _RETURNS:
+            if came.error is None and kind in RETURNS:
                 require(
-                    isinstance(came.value, _RETURNS[kind]),
+                    isinstance(came.value, RETURNS[kind][1]),
                     "A hook that answers for what failed returns its kind.",
                     f"{kind} returned {came.value!r}",
                 )
