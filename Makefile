@@ -23,7 +23,7 @@ check: $(VENV)/.dev  ## formatting, lint, types, import rules, budgets, and the 
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -q tests/test_house.py
+	$(BIN)/python -m pytest -q tests/test_house.py tests/test_operations.py
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m check
 
 bench: $(VENV)/.dev  ## this library, the raw clients and seven peers (each in an environment of its own, made at the first time)
