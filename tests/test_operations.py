@@ -18,28 +18,15 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
+from benchmarks.history_cost import Encoding
 from benchmarks.policy_cost import idle, run_with
 from benchmarks.turn_cost import InstantModel, add, async_run, history, shout, sync_run
 from swarm import Agent, AsyncSwarm, Swarm, encoded, wire
-from swarm.effects import CallModel, Reply
-from swarm.models.endpoint import Endpoint
-from swarm.models.outgoing import outgoing
-from swarm.models.timeouts import Timeout
+from swarm.effects import CallModel
 
 QUESTION = [{"role": "user", "content": "Go."}]
 FILE = Path(__file__).with_name("budgets.json")
 BUDGETS: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
-ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "key", None, None, None)
-
-
-class Encoding(InstantModel):
-    """Encodes each request as our client does, and sends it nowhere."""
-
-    encodes = True
-
-    def complete(self, call: CallModel) -> Reply:
-        outgoing(ENDPOINT, Timeout(), call.request, None, stream=False)
-        return super().complete(call)
 
 
 class Streaming(InstantModel):
