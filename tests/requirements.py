@@ -446,6 +446,11 @@ DECISIONS = {
         "D53": "Tapes hold the context after a call, and effects are numbered per flow",
         "D54": "Kept exceptions have no traceback, and a run leaves no cycle",
         "D55": "Handoffs and callbacks run inline",
+        "D90": "An MCP server's tools are functions with its own schemas, legal and unique names, results with all there is to see",
+        "D91": "A broken MCP connection is made again once; a call that may have run is repeated only if the tool allows it",
+        "D92": "MCP sessions serve threads and loops at once; a cancelled run cancels its call, and a process ends with its program",
+        "D93": "An agent follows the changes of an MCP server's tools from the next run on",
+        "D94": "Agents offered over MCP keep conversations, tell progress, can be cancelled, and write nothing but the protocol",
     }.items()
 }
 

@@ -43,12 +43,13 @@ def build_app() -> typer.Typer:
     from .commands.check import check
     from .commands.demo import demo
     from .commands.graph import graph
+    from .commands.mcp import mcp
     from .commands.root import root
     from .commands.run import run
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(root)
-    for command in (run, chat, demo, check, graph):
+    for command in (run, chat, demo, check, graph, mcp):
         app.command()(command)
     return app
 

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from .arguments import Arguments, arguments_of
+from .arguments import Arguments, arguments_of, read_object
 from .errors import AgentError, SchemaWarning
 from .schema import Json, NotStrict, read_docstring, strictly
 from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
@@ -52,6 +52,7 @@ class ToolOptions(TypedDict, total=False):
     examples: Sequence[str]
     effect: Literal["repeatable", "once"]
     max_chars: int | None
+    parameters: Json | None
 
 
 class Tool:
@@ -66,7 +67,8 @@ class Tool:
         name: the name on the wire.
         fn: the function.
         is_async: whether it is known to be a coroutine function.
-        approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect, max_chars: as given to `tool`.
+        approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect, max_chars, parameters: as given
+            to `tool`.
         context_parameter: whether it has a parameter `context_variables`.
         run_parameter: the name of the parameter annotated `RunInfo`, or None.
         handoff: the Handoff it was made for, or None.
@@ -96,6 +98,7 @@ class Tool:
         "max_chars",
         "name",
         "nested",
+        "parameters",
         "retries",
         "run_parameter",
         "strict",
@@ -118,6 +121,7 @@ class Tool:
         examples: Sequence[str] = (),
         effect: Literal["repeatable", "once"] = "repeatable",
         max_chars: int | None = None,
+        parameters: Json | None = None,
         handoff: Handoff | None = None,
     ) -> None:
         self.fn = fn
@@ -133,6 +137,7 @@ class Tool:
         self.examples = tuple(examples)
         self.effect: Literal["repeatable", "once"] = effect
         self.max_chars = max_chars
+        self.parameters = parameters
         self.handoff = handoff
         self.nested: Callable[[Run, str, Json], Flow] | None = None
         self.changing = callable(description) or callable(enabled) or not enabled
@@ -187,7 +192,8 @@ class Tool:
     def _made_wire(self) -> Json:
         text, descriptions = self._docstring()
         text = self._description if isinstance(self._description, str) else text
-        parameters = self._arguments.schema(self.name).parameters(descriptions)
+        given = self.parameters
+        parameters = self._arguments.schema(self.name).parameters(descriptions) if given is None else given
         function: Json = {"name": self.name, **({"description": text} if text else {}), "parameters": parameters}
         if self.strict:
             try:
@@ -204,6 +210,8 @@ class Tool:
         Raises:
             NotStrict: it has none.
         """
+        if self.parameters is not None:
+            return strictly(self.parameters)
         if self._arguments.signature.rest is not None:
             raise NotStrict("it takes **kwargs")
         return strictly(self._arguments.schema(self.name).parameters(self._docstring()[1]))
@@ -222,6 +230,8 @@ class Tool:
         Raises:
             ToolArgumentsError: its text tells the model what to correct.
         """
+        if self.parameters is not None:
+            return read_object(raw, self.name)
         return self._arguments.values(raw, self.name, self.loose)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -294,6 +304,7 @@ def tool(
     examples: Sequence[str] = (),
     effect: Literal["repeatable", "once"] = "repeatable",
     max_chars: int | None = None,
+    parameters: Json | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Say more about a function that a model may call: `@tool`, `@tool(...)`, or `tool(function, ...)` for one more view of it.
 
@@ -313,6 +324,8 @@ def tool(
         examples: things a user might say that call for it; they help routers, and are not sent.
         effect: "once": never run twice for one call.
         max_chars: how much of a result the model gets: of a longer one the head and the tail, and a mark that says how much is missing.
+        parameters: the JSON Schema of the parameters, sent as it is, where the signature does not say it, as of a function that takes
+            **kwargs. The function gets the model's object unchecked. A Tool keeps its own.
 
     Raises:
         AgentError: a name no provider takes, a signature no model could call, an option out of range.
@@ -320,6 +333,7 @@ def tool(
 
     def wrap(function: Function) -> Tool:
         agents = _agent_tool(function)
+        known = function.parameters if isinstance(function, Tool) else None
         made = Tool(
             function.fn if isinstance(function, Tool) else function,
             name=name,
@@ -334,6 +348,7 @@ def tool(
             examples=examples,
             effect=effect,
             max_chars=max_chars,
+            parameters=known if parameters is None else parameters,
         )
         return made if agents is None else _do_as(agents, made)
 

@@ -1,0 +1,1 @@
+"""What needs an extra and stands on the core, which never imports it."""
