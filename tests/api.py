@@ -19,6 +19,8 @@ MODULES = (
     "swarm.causes",
     "swarm.errors",
     "swarm.events",
+    "swarm.ext.mcp",
+    "swarm.ext.mcp.agents",
     "swarm.policies",
     "swarm.policies.checks",
     "swarm.prices",
