@@ -139,15 +139,12 @@ def _tiles(summary: Summary) -> str:
     if summary.errors:
         tiles.append(("Errors", f"{summary.errors:,}", "count as failed"))
     drawn = [
-        f'<div class="tile"><dt>{escape(name)}</dt><dd class="number">{escape(number)}</dd><dd class="soft small">{_unbroken(more)}</dd></div>'
+        f'<div class="tile"><dt>{escape(name)}</dt><dd class="number">{escape(number)}</dd>'
+        # a percent sign stays on the line of its number
+        f'<dd class="soft small">{escape(more).replace(" %", "&nbsp;%")}</dd></div>'
         for name, number, more in tiles
     ]
     return "\n".join(['<dl class="tiles">', *drawn, "</dl>"])
-
-
-def _unbroken(text: str) -> str:
-    """A text whose percent signs stay on the line of their number."""
-    return escape(text).replace(" %", "&nbsp;%")
 
 
 def _unknown(known: int, of: int) -> str:
