@@ -21,6 +21,7 @@ MODULES = (
     "swarm.events",
     "swarm.ext.mcp",
     "swarm.ext.mcp.agents",
+    "swarm.ext.sessions",
     "swarm.policies",
     "swarm.policies.checks",
     "swarm.prices",

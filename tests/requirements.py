@@ -8,14 +8,14 @@ tests/test_requirements.py holds both directions: each id is covered by a test t
     S streams                     L limits and loops         O outputs
     T tool calls and results      C context and isolation    U use and observation
     J schemas and arguments       M history and sessions     K what code written for the small API relies on
-                                                             D decisions of our own
+    E evals                                                  D decisions of our own
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-PENDING: tuple[str, ...] = ()
+PENDING: tuple[str, ...] = ("D60", "D61", "D62", "D64")
 """Ids that no test covers yet. Empty in a release."""
 
 _SEED = "https://github.com/openai/swarm"
@@ -167,7 +167,7 @@ SCHEMAS = {
     "J07": _seen(
         "A strict schema is closed at every depth, on a copy",
         "openai/openai-agents-python#992 openai/openai-agents-python#1041",
-        "There are no tools from hand-written schemas; a part written by hand in an annotation is closed like any other.",
+        "A schema written by hand, in an annotation or as Tool(parameters=...), is closed like any other.",
     ),
     "J08": _seen("A partial has its function's name, and what it binds is out of reach", "python/cpython#102323 Kludex/fastapi-health#21"),
     "J09": _seen("A callable object has its class's name; a lambda needs one", "ISISComputingGroup/lewis#229"),
@@ -361,6 +361,23 @@ USE = {
     ),
 }
 
+EVALS = {
+    "E05": _seen(
+        "An accuracy comes with its interval, which repetitions of one case do not narrow as new cases would",
+        "UKGovernmentBEIS/inspect_ai#1251 marin-community/marin#9196",
+    ),
+    "E06": _seen("How reliably a case passes k times in a row is estimated without bias", "UKGovernmentBEIS/inspect_ai#3969"),
+    "E07": _seen("A cost that is not known is no zero, and how many are not known is told", "tidyverse/vitals#121 Agenta-AI/agenta#1745"),
+    "E08": _seen(
+        "Two runs are compared case by case, and a difference is called one only if it is more than chance",
+        "EleutherAI/lm-evaluation-harness#3831 UKGovernmentBEIS/inspect_ai#4206",
+    ),
+    "E09": _seen(
+        "The page of results is one file that asks nobody, and no text in it becomes markup",
+        "anthropics/skills#1394 anthropics/skills#1393",
+    ),
+}
+
 CONTRACT = {
     id: Requirement(text, (_SEED,))
     for id, text in {
@@ -403,7 +420,6 @@ DECISIONS = {
         "D6": "timeout is hard, Limits are soft and nest; going in circles is noticed",
         "D7": "A forcing tool_choice is sent once per agent and run",
         "D8": "Response.calls and Usage say what was done and used",
-        "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",
         "D10": "An effect made by a policy passes all policies but those it has passed",
         "D11": "A stream's text passes the gates before it is shown; a reply that nobody streamed is told as one delta",
         "D12": "Text that was shown is never repeated, and a turn starts once",
@@ -446,6 +462,12 @@ DECISIONS = {
         "D53": "Tapes hold the context after a call, and effects are numbered per flow",
         "D54": "Kept exceptions have no traceback, and a run leaves no cycle",
         "D55": "Handoffs and callbacks run inline",
+        "D60": "Cases of evals are read from JSON, YAML and CSV; what is wrong with one is named with file and line",
+        "D61": "Each field of a case is scored by itself, with what was expected and what there was; own functions are scorers too",
+        "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
+        "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
+        "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",
         "D90": "An MCP server's tools are functions with its own schemas, legal and unique names, results with all there is to see",
         "D91": "A broken MCP connection is made again once; a call that may have run is repeated only if the tool allows it",
         "D92": "MCP sessions serve threads and loops at once; a cancelled run cancels its call, and a process ends with its program",
@@ -466,6 +488,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     **EXECUTION,
     **OUTPUTS,
     **USE,
+    **EVALS,
     **CONTRACT,
     **DECISIONS,
 }

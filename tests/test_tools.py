@@ -172,13 +172,13 @@ def test_strict() -> None:
 
 
 def test_a_schema_that_is_given_is_sent_as_it_is(drive: Drive) -> None:
-    """J01, K20: for a function that stands for another program's; it gets the model's object unchecked, whatever its keys are."""
-    schema = {"type": "object", "properties": {"self": {"type": "integer"}, "context_variables": {}}, "x-kept": True}
+    """J07: for a function that stands for another program's; it gets the model's object unchecked, whatever its keys are."""
+    schema = {"type": "object", "properties": {"self": {"type": "integer"}, "context_variables": {"type": "integer"}}, "x-kept": True}
 
     def anything(**arguments: Any) -> dict[str, Any]:
         return arguments
 
-    given = tool(anything, name="remote", description="Elsewhere.", parameters=schema)
+    given = Tool(anything, name="remote", description="Elsewhere.", parameters=schema)
     assert given.wire["function"] == {"name": "remote", "description": "Elsewhere.", "parameters": schema}
     assert tool(given, name="other", strict=True).wire["function"]["parameters"]["required"] == ["self", "context_variables"]
     turns = [call("remote", '{"self": "no number", "context_variables": 1, "more": []}'), call("remote", "[]"), "Done"]

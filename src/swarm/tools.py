@@ -52,7 +52,6 @@ class ToolOptions(TypedDict, total=False):
     examples: Sequence[str]
     effect: Literal["repeatable", "once"]
     max_chars: int | None
-    parameters: Json | None
 
 
 class Tool:
@@ -67,8 +66,9 @@ class Tool:
         name: the name on the wire.
         fn: the function.
         is_async: whether it is known to be a coroutine function.
-        approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect, max_chars, parameters: as given
-            to `tool`.
+        approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect, max_chars: as given to `tool`.
+        parameters: the JSON Schema that is sent as it is, for a function of **kwargs whose signature does not say it; the function then
+            gets the model's object unchecked. None: as the signature says.
         context_parameter: whether it has a parameter `context_variables`.
         run_parameter: the name of the parameter annotated `RunInfo`, or None.
         handoff: the Handoff it was made for, or None.
@@ -124,7 +124,9 @@ class Tool:
         parameters: Json | None = None,
         handoff: Handoff | None = None,
     ) -> None:
-        self.fn = fn
+        if isinstance(fn, Tool):
+            fn, parameters = fn.fn, fn.parameters if parameters is None else parameters
+        self.fn: Function = fn
         self.name = _checked_name(fn, name)
         self._description = description
         self.approval = approval
@@ -192,8 +194,7 @@ class Tool:
     def _made_wire(self) -> Json:
         text, descriptions = self._docstring()
         text = self._description if isinstance(self._description, str) else text
-        given = self.parameters
-        parameters = self._arguments.schema(self.name).parameters(descriptions) if given is None else given
+        parameters = self._arguments.schema(self.name).parameters(descriptions) if self.parameters is None else self.parameters
         function: Json = {"name": self.name, **({"description": text} if text else {}), "parameters": parameters}
         if self.strict:
             try:
@@ -304,7 +305,6 @@ def tool(
     examples: Sequence[str] = (),
     effect: Literal["repeatable", "once"] = "repeatable",
     max_chars: int | None = None,
-    parameters: Json | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Say more about a function that a model may call: `@tool`, `@tool(...)`, or `tool(function, ...)` for one more view of it.
 
@@ -324,8 +324,6 @@ def tool(
         examples: things a user might say that call for it; they help routers, and are not sent.
         effect: "once": never run twice for one call.
         max_chars: how much of a result the model gets: of a longer one the head and the tail, and a mark that says how much is missing.
-        parameters: the JSON Schema of the parameters, sent as it is, where the signature does not say it, as of a function that takes
-            **kwargs. The function gets the model's object unchecked. A Tool keeps its own.
 
     Raises:
         AgentError: a name no provider takes, a signature no model could call, an option out of range.
@@ -333,9 +331,8 @@ def tool(
 
     def wrap(function: Function) -> Tool:
         agents = _agent_tool(function)
-        known = function.parameters if isinstance(function, Tool) else None
         made = Tool(
-            function.fn if isinstance(function, Tool) else function,
+            function,
             name=name,
             description=agents.description if agents is not None and description is None else description,
             approval=approval,
@@ -348,7 +345,6 @@ def tool(
             examples=examples,
             effect=effect,
             max_chars=max_chars,
-            parameters=known if parameters is None else parameters,
         )
         return made if agents is None else _do_as(agents, made)
 

@@ -1,1 +1,1 @@
-"""What needs an extra and stands on the core, which never imports it."""
+"""What stands on the core and needs an extra, each in a package of its own."""
