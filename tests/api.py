@@ -20,6 +20,7 @@ MODULES = (
     "swarm.errors",
     "swarm.evals",
     "swarm.events",
+    "swarm.ext.sessions",
     "swarm.policies",
     "swarm.policies.checks",
     "swarm.prices",
