@@ -42,6 +42,7 @@ def build_app() -> typer.Typer:
     from .commands.chat import chat
     from .commands.check import check
     from .commands.demo import demo
+    from .commands.evaluate import evaluate
     from .commands.graph import graph
     from .commands.mcp import mcp
     from .commands.root import root
@@ -49,8 +50,10 @@ def build_app() -> typer.Typer:
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(root)
-    for command in (run, chat, demo, check, graph, mcp):
+    for command in (run, chat, demo, check, graph):
         app.command()(command)
+    app.command("eval")(evaluate)
+    app.command()(mcp)
     return app
 
 
