@@ -19,6 +19,7 @@ MODULES = (
     "swarm.causes",
     "swarm.errors",
     "swarm.events",
+    "swarm.ext.sessions",
     "swarm.policies",
     "swarm.policies.checks",
     "swarm.prices",
