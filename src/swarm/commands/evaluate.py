@@ -6,14 +6,11 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
-from ..evals import Case, EvalError, Results, load_cases, read_results, run_evals
-from ..evals.comparing import Comparison, compare
-from ..evals.page import write_page
-from ..evals.table import print_results
+from ..evals import Case, Comparison, EvalError, Results, compare, load_cases, print_results, read_results, run_evals, write_page
 from ..types import Agent
 from .failure import Failure, reporting
 from .options import BaseUrl, Debug, MaxTurns, Model, Offline, Target, client_for
@@ -126,7 +123,7 @@ def _of_module(target: str, scorers: list[str], state: str | None) -> dict[str, 
         agent, others = load_target(target)
         module = module_of(target)
         listed: Any = getattr(module, "agents", ())
-        others += [item for item in listed if isinstance(item, Agent)] if isinstance(listed, list | tuple) else []
+        others += [item for item in cast("list[Any]", listed) if isinstance(item, Agent)] if isinstance(listed, list | tuple) else []
         given: Any = getattr(module, "context_variables", None)
         return {
             "agent": agent,

@@ -15,7 +15,7 @@ from ..inspection import read_graph
 from ..limits import Limits
 from ..prices import Price
 from ..types import Agent, Response, ToolCall, Usage
-from .cases import Case
+from .cases import Case, check_ids
 from .outcome import Outcome
 from .problems import EvalError
 from .records import CaseResult, as_json
@@ -50,12 +50,17 @@ class Player:
         for agent in dict.fromkeys([self.agent, *self.agents, *read_graph(self.agent, *self.agents).agents]):
             self._by_name.setdefault(agent.name, []).append(agent)
 
-    def check(self, case: Case) -> None:
-        """Make sure that a case can be played, and that something of it is looked at.
+    def check(self, cases: Sequence[Case]) -> None:
+        """Make sure that each case can be played, and that something of it is looked at.
 
         Raises:
-            EvalError: it cannot, or nothing is.
+            EvalError: one cannot, or nothing is; or two have one id.
         """
+        check_ids(cases)
+        for case in cases:
+            self._check(case)
+
+    def _check(self, case: Case) -> None:
         where, found = case.place or f"case {case.id!r}", self._by_name.get(case.agent, []) if case.agent is not None else [self.agent]
         if len(found) != 1:
             what = "there are several agents" if found else "there is no agent"

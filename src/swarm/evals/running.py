@@ -14,7 +14,7 @@ from ..limits import Limits
 from ..models.default import default_client
 from ..prices import Price
 from ..types import Agent
-from .cases import Case, check_ids, digest_of
+from .cases import Case, digest_of
 from .playing import Player, Simulate
 from .records import CaseResult, Header, Results, Writer
 from .scoring import BUILT_IN, Scorer, named
@@ -74,9 +74,7 @@ async def evaluate(
     swarm: dict[str, Any] = {"client": asked, "policies": policies, "limits": limits, "prices": prices}
     run: dict[str, Any] = {"model": model, "max_turns": max_turns, "context_variables": context_variables, "seed": seed}
     player = Player(agent, agents, **swarm, **run, state=state, scorers=own, simulate=simulate)
-    check_ids(cases)
-    for case in cases:
-        player.check(case)
+    player.check(cases)
     header = _header(player, cases, repeat, target or agent.name)
     if out is None:
         return await _played(player, cases, concurrency, Results(header), None, on_result)
