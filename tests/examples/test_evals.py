@@ -10,6 +10,7 @@ import pytest
 
 from swarm import OfflineModel
 from swarm.evals import Case, CaseResult, load_cases, run_evals
+from swarm.offers import table_of
 from swarm.tools import tool_of
 from tests.examples.talk import ROOT
 
@@ -50,7 +51,7 @@ def test_there_are_enough_cases() -> None:
 
 @pytest.mark.parametrize("example", WITH_CASES)
 def test_every_agent_and_every_function_has_a_case(example: str) -> None:
-    expected = {(agent.name, tool_of(function).name) for agent in demo_of(example).agents for function in agent.functions}
+    expected = {(agent.name, tool) for agent in demo_of(example).agents for tool in table_of(agent).tools}
     assert {(case.agent, case.function) for case in first_replies(example) if case.function != "None"} == expected
 
 
