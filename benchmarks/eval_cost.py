@@ -1,8 +1,8 @@
 """What an eval of many conversations costs, and whether one that is killed goes on where it was.
 
-`swarm eval` plays cases against a server on this machine that takes 50 ms for a reply, on one core; each conversation has one tool call and
-two replies. Then the same again, killed in the middle with SIGKILL and resumed: what was finished must not be asked a second time. The budget
-is 60 s of CPU for 1,000 conversations, the table and the page of results included.
+`swarm eval` plays cases against a server on this machine that takes 50 ms for a reply, on one core; each conversation has a tool call and
+two replies. Then the same again, killed in the middle with SIGKILL and resumed: what was finished must not be asked a second time. The
+budget is 60 s of CPU for 1,000 conversations, the table and the page of results included.
 
     python -m benchmarks.eval_cost [--conversations 1000]
 """
