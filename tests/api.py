@@ -16,9 +16,11 @@ from typing import Any
 
 MODULES = (
     "swarm",
+    "swarm.attachments",
     "swarm.causes",
     "swarm.errors",
     "swarm.events",
+    "swarm.ext.sessions",
     "swarm.policies",
     "swarm.policies.checks",
     "swarm.prices",

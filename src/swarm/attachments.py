@@ -17,6 +17,8 @@ from .effects import Message
 from .legal import is_part
 from .parts import File, Image
 
+__all__ = ["Audio", "attachment", "user_message"]
+
 # What models see and hear: https://platform.openai.com/docs/guides/images-vision, https://platform.openai.com/docs/guides/audio
 _PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
 _WRITTEN = ("application/json", "application/xml", "image/svg+xml")
