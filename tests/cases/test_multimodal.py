@@ -143,7 +143,7 @@ def get_weather(city: str) -> str:
 
 
 def test_an_image_counts_as_what_it_costs_and_not_by_its_data(drive: Drive) -> None:
-    """O06, L01"""
+    """O06"""
     large = user_message("Look", Image(bytes(3_000_000)))
     assert PER_PART < estimate([large]) < PER_PART + 20
     talk: list[Any] = [message for _ in range(5) for message in (large, {"role": "assistant", "content": "A dot."})]
