@@ -19,6 +19,7 @@ MODULES = (
     "swarm.attachments",
     "swarm.causes",
     "swarm.errors",
+    "swarm.evals",
     "swarm.events",
     "swarm.ext.sessions",
     "swarm.policies",
