@@ -328,6 +328,10 @@ OUTPUTS = {
         "While a typed answer streams in, whoever reads events gets what there is of it so far, at a cost that grows with its length",
         "pydantic/jiter#100 pydantic/pydantic-ai#3194",
     ),
+    "O06": _seen(
+        "Images, sound and files reach the models that take them; others are told what they do not see; screens and logs get placeholders",
+        "rikkahub/rikkahub#1433 nesquena/hermes-webui#2297 QwenLM/qwen-code#2020",
+    ),
     "O04": _seen(
         "Large results are cut only with a mark that says so, base64 never", "openai/openai-agents-python#1553 MervinPraison/PraisonAI#2365"
     ),
