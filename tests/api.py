@@ -16,6 +16,7 @@ from typing import Any
 
 MODULES = (
     "swarm",
+    "swarm.attachments",
     "swarm.causes",
     "swarm.errors",
     "swarm.evals",
