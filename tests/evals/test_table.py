@@ -76,7 +76,7 @@ def test_texts_are_no_markup_and_move_no_cursor() -> None:
     run = Results(a_header(target="[b]x[/b]"), [a_result(passed=False, scores={"[i]": score}, tags=["[u]", "b"], place="a\x07.json:1")])
     for told in (as_text(run), printed(run, 200, colour=False)):
         assert "[b]x[/b], 1 case" in told
-        assert "  [i]: expected [red]a[/red], got b\ufffd[2J forged, why [/bold] \ufffdright to left" in told
+        assert "  [i]: why [/bold] \ufffdright to left; expected [red]a[/red], got b\ufffd[2J forged" in told
         assert "[u]" in told
         assert "\x07" not in told
 
@@ -94,6 +94,12 @@ def test_errors_and_long_reasons() -> None:
     (line,) = (line for line in told.splitlines() if line.startswith("  RateLimitError: 429 xxx"))
     assert len(line) == 302
     assert line.endswith("…")
+
+
+def test_why_comes_first_and_the_rest_in_short() -> None:
+    score = Score(False, 0.0, ["find", "refund"], "y" * 400, "call 2 is missing")
+    told = as_text(Results(a_header(), [a_result(passed=False, scores={"calls": score})]))
+    assert f'  calls: call 2 is missing; expected ["find", "refund"], got {"y" * 99}…' in told
 
 
 def test_a_run_that_is_not_over() -> None:
