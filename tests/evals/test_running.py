@@ -146,6 +146,15 @@ def test_amounts_are_at_least_one(wrong: dict[str, int]) -> None:
         played(case("a", function="None"), **wrong)
 
 
+def test_an_argument_that_there_is_not_is_told_before_anything_is_played() -> None:
+    model = Rules()
+    with pytest.raises(TypeError, match="concurency"):
+        played(case("a", function="None"), client=model, concurency=3)
+    with pytest.raises(TypeError, match="policy"):
+        played(case("a", function="None"), client=model, policies=["Retry"])
+    assert model.requests == []
+
+
 def test_without_a_client_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """D30"""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SWARM_OFFLINE"):
