@@ -18,6 +18,7 @@ MODULES = (
     "swarm",
     "swarm.causes",
     "swarm.errors",
+    "swarm.evals",
     "swarm.events",
     "swarm.ext.sessions",
     "swarm.policies",

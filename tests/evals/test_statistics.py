@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from fractions import Fraction
 from statistics import quantiles
 
@@ -62,6 +63,17 @@ def test_repetitions_that_differ_at_random_narrow_it() -> None:
     alike, mixed = share([(4, 4), (0, 4)] * 10), share([(2, 4)] * 20)
     assert alike.value == mixed.value == 0.5
     assert mixed.interval[1] - mixed.interval[0] < 0.6 * (alike.interval[1] - alike.interval[0])
+
+
+@pytest.mark.parametrize("repetitions", [1, 5])
+def test_intervals_hold_the_truth_as_often_as_they_say(repetitions: int) -> None:
+    """E05: of cases that differ much in how hard they are, so that results of one case are alike."""
+    chance, held = random.Random(repetitions), 0
+    for _ in range(400):
+        cases = [sum(chance.random() < rate for _ in range(repetitions)) for rate in (chance.betavariate(0.5, 0.5) for _ in range(50))]
+        low, high = share((passed, repetitions) for passed in cases).interval
+        held += low <= 0.5 <= high
+    assert 0.92 <= held / 400 <= 0.98  # 95 % give or take three standard errors
 
 
 def test_a_share_of_nothing() -> None:
@@ -166,6 +178,20 @@ def test_the_difference_turns_round_with_the_runs(cases: list[tuple[Tally, Tally
     assert there.interval == pytest.approx((-back.interval[1], -back.interval[0]))
     assert there.p_value == pytest.approx(back.p_value)
     assert -1 <= there.interval[0] <= there.interval[1] <= 1
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (3, 3), (1, 3)])
+def test_chance_alone_is_seldom_called_worse(before: int, after: int) -> None:
+    """E08: whether or not the runs repeat their cases equally often."""
+    chance, alarms = random.Random(before + after), 0
+    for _ in range(400):
+        rates = [chance.betavariate(2, 1) for _ in range(40)]
+        old, new = (
+            {str(case): (sum(chance.random() < rate for _ in range(tries)), tries) for case, rate in enumerate(rates)}
+            for tries in (before, after)
+        )
+        alarms += paired(old, new).p_worse <= 0.05
+    assert alarms / 400 <= 0.08  # 5 % and three standard errors
 
 
 def test_thousands_of_cases_with_uneven_repetitions() -> None:

@@ -2,9 +2,13 @@
 
 from .cases import Case, load_cases, state_hash
 from .comparing import Change, Comparison, compare
+from .outcome import Outcome
 from .page import render_page, write_page
+from .playing import Simulate
 from .problems import EvalError
 from .records import CaseResult, Header, Results, Score, read_results
+from .running import evaluate, run_evals
+from .scoring import Scorer
 from .statistics import Share
 from .summary import Confusion, Summary, summarize
 from .table import as_text, print_results
@@ -17,16 +21,21 @@ __all__ = [
     "Confusion",
     "EvalError",
     "Header",
+    "Outcome",
     "Results",
     "Score",
+    "Scorer",
     "Share",
+    "Simulate",
     "Summary",
     "as_text",
     "compare",
+    "evaluate",
     "load_cases",
     "print_results",
     "read_results",
     "render_page",
+    "run_evals",
     "state_hash",
     "summarize",
     "write_page",

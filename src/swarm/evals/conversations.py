@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..parts import placeholder
 from . import figures
-from .summary import tokens_of
+from .summary import in_file, tokens_of
 
 if TYPE_CHECKING:
     from .records import CaseResult, Score
@@ -19,8 +19,8 @@ _SAID = 200
 
 
 def views(results: Sequence[CaseResult]) -> list[View]:
-    """What the page shows of each result, those that failed first, then by case and repetition."""
-    return [_view(result) for result in sorted(results, key=lambda result: (result.passed, result.case, result.repetition))]
+    """What the page shows of each result: those that failed first, then as their cases stand in the files."""
+    return [_view(result) for result in sorted(results, key=lambda result: (result.passed, in_file(result)))]
 
 
 def as_json(shown: Sequence[View]) -> str:

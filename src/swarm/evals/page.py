@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _GROUPS = {"scorer": "By scorer", "agent": "By agent", "file": "By file", "tag": "By tag"}
 _NO_CALL = "None"
+_FILES = 2
+"""So many files of cases are named at the top."""
 
 
 def write_page(results: Results, path: str | Path, *, compared: Comparison | None = None) -> None:
@@ -108,8 +110,9 @@ def _hash(text: str) -> str:
 def _header(results: Results, summary: Summary) -> str:
     header = results.header
     wanted = header.cases * header.repeat
+    source = ", ".join(header.files) if len(header.files) <= _FILES else f"{len(header.files)} files"
     facts = [
-        f"{figures.counted(header.cases, 'case')} of {', '.join(header.files)}",
+        figures.counted(header.cases, "case") + (f" of {source}" if source else ""),
         f"{header.repeat} repetitions each" if header.repeat > 1 else "",
         f"model {header.model}" if header.model else "",
         f"seed {header.seed}" if header.seed is not None else "",
@@ -176,7 +179,7 @@ def _share(name: str, share: Share, older: Share | None) -> str:
     told = f"{name}: {figures.percent(share.value)}, 95 % interval {figures.span(share.interval)}"
     before = (older.value, older.interval) if older and older.value is not None else None
     return (
-        f'<tr><th scope="row">{escape(name)}</th><td class="right">{figures.tried(share)}</td>'
+        f'<tr><th scope="row">{escape(name).replace("/", "/<wbr>")}</th><td class="right">{figures.tried(share)}</td>'
         f'<td class="right">{figures.percent(share.value)}</td><td class="range right soft">{figures.span(share.interval)}</td>'
         f'<td class="bar">{charts.bar(share.value, share.interval, told, older=before)}</td></tr>'
     )

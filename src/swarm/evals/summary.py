@@ -96,6 +96,13 @@ def file_of(place: str) -> str:
     return file if line.isdecimal() else place
 
 
+def in_file(result: CaseResult) -> tuple[str, int, str, int]:
+    """What results are sorted by to stand as their cases do in their files, repetitions side by side."""
+    file, _, line = result.place.rpartition(":")
+    name, number = (file, int(line)) if line.isdecimal() else (result.place, 0)
+    return name, number, result.case, result.repetition
+
+
 def tokens_of(result: CaseResult) -> int | None:
     """Input and output tokens of a result; None where the provider did not count, which shows as no tokens at all."""
     return result.usage["input_tokens"] + result.usage["output_tokens"] or None

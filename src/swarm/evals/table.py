@@ -14,7 +14,7 @@ from ..inspection.drawing import plain, width
 from . import figures
 from .conversations import text_of
 from .statistics import Share, percentile
-from .summary import Confusion, Summary, summarize
+from .summary import Confusion, Summary, in_file, summarize
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,7 +164,7 @@ def _failed_title(results: Sequence[CaseResult]) -> str:
 
 def _failures(results: Sequence[CaseResult]) -> Iterator[tuple[str, list[str]]]:
     """Of the first cases that failed: where each stands and how often it failed, and why it did the first time."""
-    ordered = sorted(results, key=lambda result: (_by_line(result.place), result.case, result.repetition))
+    ordered = sorted(results, key=in_file)
     shown = 0
     for case, group in groupby(ordered, key=lambda result: result.case):
         tries = list(group)
@@ -173,11 +173,6 @@ def _failures(results: Sequence[CaseResult]) -> Iterator[tuple[str, list[str]]]:
             shown += 1
             often = f" failed {len(failed)} of {len(tries)}" if len(tries) > 1 else ""
             yield plain(f"{failed[0].place} {case}{often}"), list(_why(failed[0]))
-
-
-def _by_line(place: str) -> tuple[str, int]:
-    file, _, line = place.rpartition(":")
-    return (file, int(line)) if line.isdecimal() else (place, 0)
 
 
 def _why(result: CaseResult) -> Iterator[str]:
