@@ -46,12 +46,14 @@ def build_app() -> typer.Typer:
     from .commands.graph import graph
     from .commands.root import root
     from .commands.run import run
+    from .commands.sessions import sessions_app
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(root)
     for command in (run, chat, demo, check, graph):
         app.command()(command)
     app.command("eval")(evaluate)
+    app.add_typer(sessions_app(), name="sessions")
     return app
 
 

@@ -145,20 +145,20 @@ _MODES = ("run", "stream", "async run", "async stream")
 
 
 def _ran(mode: str, model: Any, agent: Agent, text: str, session: Any, **options: Any) -> Response:
+    client: Any = AsyncSwarm(model) if mode.startswith("async") else Swarm(model)
+    came = client.run(agent, text, stream=mode.endswith("stream"), session=session, **options)
     if mode == "run":
-        return Swarm(model).run(agent, text, session=session, **options)
+        return came
     if mode == "stream":
-        return _last(list(Swarm(model).run(agent, text, stream=True, session=session, **options)))
+        return _last(list(came))
 
     async def work() -> Response:
-        if mode == "async run":
-            return await AsyncSwarm(model).run(agent, text, session=session, **options)
-        return _last([item async for item in AsyncSwarm(model).run(agent, text, stream=True, session=session, **options)])
+        return await came if mode == "async run" else _last([item async for item in came])
 
     return run_async(work())
 
 
-def _last(items: list[dict[str, Any]]) -> Response:
+def _last(items: list[Any]) -> Response:
     return items[-1]["response"]
 
 
