@@ -75,7 +75,7 @@ def known(message: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_process_that_is_killed_at_any_moment(url: str, tmp_path: Path) -> None:
-    """M09, C10"""
+    """M09, C10, D80"""
     check(url, tmp_path, 1)
 
 

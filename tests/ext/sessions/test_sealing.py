@@ -52,6 +52,7 @@ def test_without_the_right_key_it_is_an_error_that_names_it(url: str) -> None:
 
 
 def test_keys_are_changed(url: str) -> None:
+    """D83"""
     old, new = new_key(), new_key()
     with SessionStore(url, keys=[old]) as store:
         say(store, "a", "with the old key")
@@ -86,6 +87,7 @@ def test_a_store_is_encrypted_later_and_decrypted_again(url: str) -> None:
 
 @pytest.mark.parametrize("change", ["moved", "swapped", "bits"])
 def test_a_text_that_was_changed_or_moved_is_noticed(url: str, change: str) -> None:
+    """D83"""
     with SessionStore(url, keys=[new_key()]) as store:
         say(store, "a", "of a")
         say(store, "b", "of b")

@@ -49,6 +49,7 @@ def test_sessions_are_listed_the_last_one_first(store: SessionStore, clock: Any)
 
 
 def test_sessions_are_found_by_text_user_tag_and_time(store: SessionStore, clock: Any) -> None:
+    """D82"""
     began = datetime.fromtimestamp(clock.now, UTC)
     say(store, "a", "Where is my GEPÄCK?", user="ann", tags=["bags", "urgent"])
     clock.now += 100
@@ -126,7 +127,7 @@ def test_what_is_deleted_is_gone(store: SessionStore) -> None:
 
 
 def test_nothing_of_a_deleted_session_stays_in_the_file(tmp_path: Path) -> None:
-    """Neither in the database nor in its log."""
+    """D82: neither in the database nor in its log."""
     secret = "the pass phrase is xyzzy"
     with SessionStore(tmp_path / "s.db") as store:
         for number in range(20):
@@ -139,6 +140,7 @@ def test_nothing_of_a_deleted_session_stays_in_the_file(tmp_path: Path) -> None:
 
 
 def test_sessions_expire(url: str, clock: Any) -> None:
+    """D82"""
     with SessionStore(url, expire_after=100, clock=clock) as store:
         say(store, "a", "Hi")
         clock.now += 60

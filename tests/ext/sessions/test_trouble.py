@@ -30,7 +30,7 @@ def contents(store: SessionStore, id: str) -> list[str]:
 
 
 def test_a_full_disk(drive: Drive, tmp_path: Path) -> None:
-    """The step that did not fit is not kept, what was kept before it is; with room again the run goes on."""
+    """D84: the step that did not fit is not kept, what was kept before it is; with room again the run goes on."""
     with SessionStore(tmp_path / "s.db") as store:
         say(store, "s", "Hi")
 
@@ -57,6 +57,7 @@ def test_a_full_disk(drive: Drive, tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_and_its_backup(drive: Drive, tmp_path: Path) -> None:
+    """D84"""
     path, backup = tmp_path / "s.db", tmp_path / "backup.db"
     with SessionStore(path) as store:
         say(store, "s", "Hi")
@@ -104,6 +105,7 @@ def test_one_damaged_session_leaves_the_others_alone(store: SessionStore) -> Non
 
 
 def test_a_store_of_a_newer_release(url: str, drive: Drive) -> None:
+    """D84"""
     with SessionStore(url) as store:
         say(store, "s", "Hi")
         with store.database.writing() as connection:
@@ -156,7 +158,7 @@ def falling() -> Iterator[Falling]:
 
 
 def test_a_database_that_goes_away_and_comes_back(drive: Drive, falling: Falling) -> None:
-    """It falls while a function runs, and is there again for the next run, with all that was kept."""
+    """D84: it falls while a function runs, and is there again for the next run, with all that was kept."""
 
     def fall(n: int) -> str:
         falling.stop()
