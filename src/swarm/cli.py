@@ -42,6 +42,7 @@ def build_app() -> typer.Typer:
     from .commands.chat import chat
     from .commands.check import check
     from .commands.demo import demo
+    from .commands.evaluate import evaluate
     from .commands.graph import graph
     from .commands.root import root
     from .commands.run import run
@@ -50,6 +51,7 @@ def build_app() -> typer.Typer:
     app.callback()(root)
     for command in (run, chat, demo, check, graph):
         app.command()(command)
+    app.command("eval")(evaluate)
     return app
 
 
