@@ -48,7 +48,7 @@ def test_a_command_for_a_real_model_reaches_it(readme: Path, number: int, tmp_pa
     block = blocks(readme, "sh")[number]
     with Loopback(answer) as server:
         done = run(block.replace(LOCAL, server.url), said="Hello\n", OPENAI_BASE_URL=server.url, XDG_DATA_HOME=str(tmp_path))
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == ("swarm eval" in block), f"a model that only says hello fails at cases\n{done.stdout}"
     models = {request.json["model"] for request in server.requests if request.target.endswith("/chat/completions")}
     keys = {request.headers.get("authorization") for request in server.requests}
     assert (models, keys) == ({"llama3.1"}, {None}) if LOCAL in block else ({"gpt-4o"}, {"Bearer sk-..."})

@@ -456,12 +456,15 @@ def test_the_command_says_what_there_is(arguments: list[str], said: str) -> None
     assert said in done.stderr
 
 
-def test_the_python_in_its_readme_runs() -> None:
-    [snippet] = blocks(ROOT / "examples" / "tau_bench" / "README.md", "python")
+def test_the_python_in_its_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = ROOT / "examples" / "tau_bench" / "README.md"
+    play, measure = blocks(readme, "python")
     names: dict[str, Any] = {}
-    exec(snippet, names)
+    exec(play, names)
     assert names["response"].stop_reason == "complete"
     assert names["database"].changed
+    exec(measure, {})
+    assert f"{measure}```\n\n```text\n{capsys.readouterr().out}```" in readme.read_text(encoding="utf-8")
 
 
 def test_it_runs_from_an_installed_package(tmp_path: Path) -> None:
