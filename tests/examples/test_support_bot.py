@@ -146,7 +146,7 @@ def test_a_mail_that_waits_is_not_called_sent(drive: Drive, home: Path) -> None:
     ],
 )
 def test_a_mail_that_does_not_arrive(drive: Drive, home: Path, monkeypatch: pytest.MonkeyPatch, address: str, data: str, says: str) -> None:
-    """K11: what went wrong is told to the model, and nothing else is sent."""
+    """K11, D86: what went wrong is told to the model, and nothing else is sent."""
     post = Post()
     post.data = data
     talk = talk_at(drive, home)

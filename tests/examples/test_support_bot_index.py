@@ -89,6 +89,7 @@ def test_a_folder_without_articles_empties_no_index(tmp_path: Path) -> None:
 
 
 def test_preparing_does_only_what_is_to_do(index: Index) -> None:
+    """D85"""
     embedder = ByLength()
     center = HelpCenter(index, embedder)
     assert not center.is_prepared()
@@ -146,6 +147,7 @@ def test_an_interruption_loses_nothing_that_was_done(index: Index) -> None:
 
 
 def test_an_index_of_another_model_is_refused_with_advice(index: Index) -> None:
+    """D85"""
     HelpCenter(index, ByLength("old", 4)).prepare(ARTICLES)
     other = HelpCenter(index, ByLength("new", 4))
     for use in (other.is_prepared, lambda: other.search("x"), lambda: other.prepare(ARTICLES)):

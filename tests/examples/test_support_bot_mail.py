@@ -119,6 +119,7 @@ def test_tickets_are_rows_of_a_table(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_one_order_is_one_ticket_whoever_gives_it_again(desk: Desk) -> None:
+    """D86"""
     with ThreadPoolExecutor(20) as pool:
         numbers = list(pool.map(lambda number: desk.submit(f"Try {number}.", f"key-{number % 2}"), range(40)))
     assert len(desk.tickets()) == 2
@@ -287,6 +288,7 @@ def test_a_connection_that_breaks_half_way_leaves_it_unclear_and_is_not_repeated
 
 
 def test_a_mail_is_handed_over_once_by_many_at_once(desk: Desk, server: MailServer, post: Post) -> None:
+    """D86"""
     number = desk.queue("ann@example.com", "Hello.", "key")
     assert desk.queue("ann@example.com", "Hello.", "key") == number
     with ThreadPoolExecutor(10) as pool:
