@@ -471,6 +471,8 @@ DECISIONS = {
         "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
         "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D70": "An example's application looks up and changes real records: in one transaction, nothing twice, nothing of somebody else's",
+        "D71": "The tasks of tau-bench are cases of evals, each on a fresh database that is compared whole at the end",
         "D85": "The support bot's index holds what its articles say, embeds only what changed, and refuses vectors of another model",
         "D86": "Tickets and mail are kept once per call; a mail is queued, sent, refused or unclear, and said to be what it is",
         "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",

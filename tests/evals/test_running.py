@@ -97,7 +97,7 @@ def test_a_case_names_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EvalError, match=r"c\.json:1: there is no agent called 'Sales'; there are Triage, Refunds"):
         played(case("a", agent="Sales", function="None", place="c.json:1"))
     with pytest.raises(EvalError, match="case 'a': there are several agents called 'Refunds'"):
-        played(case("a", agent="Refunds", function="None"), agents=[Agent(name="Refunds")])
+        played(case("a", agent="Refunds", function="None"), agents=[Agent(name="Refunds"), refunds])
 
 
 def test_each_conversation_has_its_own_variables() -> None:
@@ -144,6 +144,15 @@ def test_a_case_that_cannot_be_played_is_refused_before_any_is(tmp_path: Path, f
 def test_amounts_are_at_least_one(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="must be at least 1"):
         played(case("a", function="None"), **wrong)
+
+
+def test_an_argument_that_there_is_not_is_told_before_anything_is_played() -> None:
+    model = Rules()
+    with pytest.raises(TypeError, match="concurency"):
+        played(case("a", function="None"), client=model, concurency=3)
+    with pytest.raises(TypeError, match="policy"):
+        played(case("a", function="None"), client=model, policies=["Retry"])
+    assert model.requests == []
 
 
 def test_without_a_client_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
