@@ -465,3 +465,20 @@ def test_a_result_that_ends_the_run_is_kept(drive: Drive, store: SessionStore) -
     agent = Agent(functions=[tool(lambda: Result(value="over", stop=True), name="stop", description="Stop.")])
     assert drive(agent, "Go", [call("stop")], session=store.session("s")).output == "over"
     assert drive(agent, [], [], session=store.session("s")).output == "over"
+
+
+def test_many_conversations_at_once(url: str) -> None:
+    """X06: each in its own session, all in one store, side by side."""
+    turns = [[call("look", {"item": 1}), call("look", {"item": 2})], "Done."]
+
+    async def talk(store: SessionStore, number: int) -> str | None:
+        client = AsyncSwarm(ScriptedModel(turns), parallel_tools=True)
+        return (await client.run(TRIAGE, f"I am {number}", session=store.session(f"s{number}"))).text
+
+    async def main(store: SessionStore) -> list[str | None]:
+        return await asyncio.gather(*(talk(store, number) for number in range(40)))
+
+    with SessionStore(url) as store:
+        assert asyncio.run(main(store)) == ["Done."] * 40
+        assert [store.messages(f"s{number}")[0]["content"] for number in range(40)] == [f"I am {number}" for number in range(40)]
+        assert {info.status for info in store.find()} == {"idle"}
