@@ -473,6 +473,7 @@ DECISIONS = {
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
         "D70": "An example's application looks up and changes real records: in one transaction, nothing twice, nothing of somebody else's",
         "D71": "The tasks of tau-bench are cases of evals, each on a fresh database that is compared whole at the end",
+        "D74": "Training data is valid, and holds each answer once, with what its agent was told and offered",
         "D80": "A run in a session is saved before each next step and before its end is told; what was shown is there",
         "D81": "Of two runs on one session the second is refused; nothing of it is kept, whenever it began",
         "D82": "Sessions are found by text, tag, time and user, exported, deleted for good, and expire",
