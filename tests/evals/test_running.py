@@ -6,9 +6,12 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from swarm import Agent, Limits
 from swarm.errors import ConfigError
@@ -357,3 +360,21 @@ def test_a_scripted_model_serves_one_conversation_after_the_other() -> None:
         refunds, [case("a", text={"equals": "1"}), case("b", text={"equals": "2"})], client=ScriptedModel(["1", "2"]), concurrency=1
     )
     assert results.accuracy == 1
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_wherever_a_file_was_cut_off_what_is_whole_in_it_is_not_played_again(cut: int) -> None:
+    """D63"""
+    cases = [case(f"case {number} ü", function="None") for number in range(4)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "out.jsonl"
+        run_evals(triage, cases, client=Rules(), out=path)
+        data = path.read_bytes()
+        path.write_bytes(data[: cut % (len(data) + 1)])
+        whole = max(0, path.read_bytes().count(b"\n") - 1)
+        model = Rules()
+        results = run_evals(triage, cases, client=model, out=path, resume=True)
+        assert len(model.requests) == 4 - whole
+        assert sorted(result.case for result in results.results) == [each.id for each in cases]
+        assert read_results(path) == results

@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from ..evals import Case, Comparison, EvalError, Results, compare, load_cases, print_results, read_results, run_evals, write_page
+from ..policies import Retry
 from ..types import Agent
 from .failure import Failure, reporting
 from .options import BaseUrl, Debug, MaxTurns, Model, Offline, Target, client_for
@@ -75,8 +76,9 @@ def evaluate(
       swarm eval shop:triage evals/ --compare old.jsonl --min-accuracy 0.9
       swarm eval shop:triage evals/ --scorer checks:is_polite --state shop:rows --tag refunds
 
-    The exit code is 1 if fewer passed than --min-accuracy asks for, or significantly fewer than in the --compare file; without
-    either, if any did not pass. It is 2 for cases or options that cannot be used.
+    A model call that fails for the moment is tried three times. The exit code is 1 if fewer passed than --min-accuracy asks
+    for, or significantly fewer than in the --compare file; without either, if any did not pass. It is 2 for cases or options
+    that cannot be used.
     """
     with reporting(debug):
         if resume and out is None:
@@ -87,7 +89,8 @@ def evaluate(
             cases = _tagged(load_cases(*files), tag)
             old = None if compare_with is None else _sharing(cases, compare_with)
             options = _of_module(target, scorer or [], state)
-            options |= {"client": client_for(offline, base_url), "model": model, "repeat": repeat, "concurrency": concurrency}
+            options |= {"client": client_for(offline, base_url), "policies": [Retry(tries=3)], "model": model}
+            options |= {"repeat": repeat, "concurrency": concurrency}
             options |= {"seed": seed, "out": out, "resume": resume, "max_turns": float("inf") if max_turns is None else max_turns}
             results = _run(cases, options)
         except EvalError as error:
