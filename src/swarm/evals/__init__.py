@@ -11,7 +11,7 @@ from .running import evaluate, run_evals
 from .scoring import Scorer
 from .simulating import Said, Simulate, UserModel, UserScript
 from .statistics import Share
-from .summary import Confusion, Summary, summarize
+from .summary import Confusion, Summary, Taken, summarize
 from .table import as_text, print_results
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Share",
     "Simulate",
     "Summary",
+    "Taken",
     "UserModel",
     "UserScript",
     "as_text",

@@ -83,9 +83,7 @@ class JudgeModel:
         if not isinstance(verdict, Verdict):
             return _failed(case, f"the judge gave no verdict: its answer ended with {response.stop_reason!r}")
         if _is_quoted(verdict, response.text, outcome.messages):
-            return _failed(
-                case, "the judge's verdict does not count: it stands among other words, and the conversation holds its reason"
-            )
+            return _failed(case, "the judge's verdict does not count: it stands among other words, and the conversation holds its reason")
         return Score(verdict.passed, float(verdict.passed), case.judge, verdict.passed, verdict.reason)
 
 

@@ -61,7 +61,8 @@ class Outcome:
             name: who it is, such as "judge".
             usage: of one question to it.
         """
-        self.usage_apart[name] = self.usage_apart.get(name, Usage()) + usage
+        if usage.calls:
+            self.usage_apart[name] = self.usage_apart.get(name, Usage()) + usage
 
     @property
     def text(self) -> str:

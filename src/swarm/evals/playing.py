@@ -160,8 +160,7 @@ async def _speaks(simulate: Simulate, case: Case, outcome: Outcome, seed: int | 
     """
     answer, count = await simulate(case, outcome.messages, seed), sum(map(is_persons, outcome.messages[outcome.input :]))
     said = answer if isinstance(answer, Said) else Said(answer or "", answer is None)
-    if said.usage.calls:
-        outcome.add_apart("user", said.usage)
+    outcome.add_apart("user", said.usage)
     if not said.text and not (said.is_last and outcome.messages):
         raise EvalError("the simulated user said nothing")
     if count == (case.user or {}).get("max_messages", MOST) and not said.is_last:
