@@ -9,8 +9,8 @@ from ..types import Agent
 
 
 def options_of(module: ModuleType) -> dict[str, Any]:
-    """Arguments of `evaluate` from a module: every agent that it holds by name or in a list `agents`, and its `context_variables` if that is
-    a dict or a function.
+    """Arguments of `evaluate` from a module: every agent that it holds, by name or in a list `agents`, and its `context_variables` if that
+    is a dict or a function.
 
     Args:
         module: where the agent comes from.
