@@ -49,6 +49,8 @@ def test_the_examples_can_be_imported_from_an_installed_package(tmp_path: Path) 
         "swarm._examples.airline.main",
         "swarm._examples.bank.demo",
         "swarm._examples.bank.main",
+        "swarm._examples.personal_shopper.demo",
+        "swarm._examples.personal_shopper.main",
         "swarm._examples.triage_agent.run",
         "swarm._examples.weather_agent.run",
         "swarm._examples.evals",

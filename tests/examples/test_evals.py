@@ -13,10 +13,11 @@ import pytest
 from examples.evals import asked_for, load_cases, misses
 from swarm import Agent, OfflineModel, Swarm
 from swarm.models.scripted import ScriptedModel, call
+from swarm.offers import table_of
 from swarm.tools import tool_of
 from tests.examples.talk import ROOT
 
-WITH_CASES = ("airline", "triage_agent", "weather_agent")
+WITH_CASES = ("airline", "personal_shopper", "triage_agent", "weather_agent")
 
 
 def demo_of(example: str) -> Any:
@@ -39,7 +40,7 @@ def test_there_are_enough_cases() -> None:
 @pytest.mark.parametrize("example", WITH_CASES)
 def test_every_agent_and_every_function_has_a_case(example: str) -> None:
     agents = agents_of(example)
-    expected = {(name, tool_of(function).name) for name, agent in agents.items() for function in agent.functions}
+    expected = {(name, tool) for name, agent in agents.items() for tool in table_of(agent).tools}
     found = {(case["agent"], case["function"]) for case in load_cases(example) if case["function"] != "None"}
     assert found == expected
 

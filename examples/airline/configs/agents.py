@@ -93,7 +93,7 @@ flight_change = Agent(
         valid_to_change_flight,
         change_flight,
         escalate_to_agent,
-        tool(transfer_to_triage, examples=["my bag is missing as well", "then cancel the flight instead"]),
+        tool(transfer_to_triage, examples=["my bag is missing as well", "then cancel the flight instead", "I want my money back"]),
         case_resolved,
     ],
 )

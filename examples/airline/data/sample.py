@@ -1,38 +1,51 @@
-"""One customer with one booking. Always the same, so that every conversation can be repeated."""
+"""What a conversation begins with: who the customer is, and which flight it is about."""
 
 from __future__ import annotations
 
-import copy
+from datetime import datetime
 from typing import Any
 
-CUSTOMER = """Customer number: 40217
-Name: Ida Moreau
-Phone: +1 617 555 0142
-E-mail: ida.moreau@example.com
-Address: 12 Harbor Street, Boston
-Status: silver, customer since 2019"""
+from .database import Airline, Booking, Customer
 
-FLIGHT = """Flight 1919, Meadow Air, from Boston (BOS) to Lisbon (LIS)
-Departure: 21 May 2027, 15:00, seat 14C
-Paid: 420.00 USD, by card"""
-
-BOOKING: dict[str, Any] = {
-    "flight": "1919",
-    "paid": "420.00 USD",
-    "status": "booked",
-    "changeable": True,
-    "day_earlier": {"flight": "1917", "departure": "20 May 2027, 15:00", "free_seats": 3, "fare_difference": "40.00 USD"},
-    "bag_found_at": "Lisbon airport",
-}
+CUSTOMER = "40217"
+"""The customer of a conversation that names none."""
 
 
-def sample_context() -> dict[str, Any]:
-    """Context variables for a conversation with this customer, fresh each time."""
-    return {"customer_context": CUSTOMER, "flight_context": FLIGHT, "booking": copy.deepcopy(BOOKING)}
+def sample_context(customer: str = CUSTOMER, airline: Airline | None = None) -> dict[str, Any]:
+    """Context variables for a conversation with a customer about their next flight.
+
+    Args:
+        customer: the customer's number.
+        airline: the records. Without any, the conversation gets the sample in memory when a function first needs it, for itself alone.
+    """
+    records = airline or Airline()
+    booking = records.next_booking(customer)
+    context = {"customer": customer, "booking": booking.code}
+    context |= {"customer_context": customer_text(records.customer(customer)), "flight_context": flight_text(booking)}
+    return context if airline is None else {**context, "airline": airline}
 
 
-def booking_of(context_variables: dict[str, Any] | None) -> dict[str, Any]:
-    """The booking that a conversation is about, which functions may change; the sample if it names none."""
-    if context_variables is None:
-        return copy.deepcopy(BOOKING)
-    return context_variables.setdefault("booking", copy.deepcopy(BOOKING))
+def customer_text(customer: Customer) -> str:
+    """What the agents are told of the customer."""
+    lines = [f"Customer number: {customer.number}", f"Name: {customer.name}", f"Phone: {customer.phone}", f"E-mail: {customer.email}"]
+    return "\n".join([*lines, f"Address: {customer.address}", f"Status: {customer.status}, customer since {customer.since}"])
+
+
+def flight_text(booking: Booking) -> str:
+    """What the agents are told of the flight."""
+    if booking.status != "booked":
+        return f"Flight {booking.flight}, Meadow Air, from {booking.origin} to {booking.destination}: {booking.status}"
+    return f"""Flight {booking.flight}, Meadow Air, from {booking.origin} to {booking.destination}
+Departure: {at(booking.departure)}, seat {booking.seat}
+Paid: {in_dollars(booking.paid)}, by card"""
+
+
+def at(departure: str) -> str:
+    """ "2027-05-21 15:00" as "21 May 2027, 15:00"."""
+    moment = datetime.fromisoformat(departure)
+    return f"{moment.day} {moment:%B %Y, %H:%M}"
+
+
+def in_dollars(cents: int) -> str:
+    """42000 as "420.00 USD"."""
+    return f"{'-' if cents < 0 else ''}{abs(cents) // 100:,}.{abs(cents) % 100:02} USD"

@@ -7,10 +7,10 @@ CHANGE_POLICY = """1. Check the details of the flight with the customer, and ask
 3. Suggest the flight one day earlier.
    3a. It suits the customer: go to step 4.
    3b. It does not: call escalate_to_agent.
-4. Check that a seat is free on it.
+4. Look whether a seat is free on it; valid_to_change_flight has said so.
    4a. A seat is free: go to step 5.
    4b. No seat is free: say so, and go to step 6.
-5. Tell the customer the fare difference.
+5. Tell the customer the fare difference, as valid_to_change_flight has said it.
    5a. The customer agrees: call change_flight.
    5b. The customer does not: leave the booking as it is.
 6. Ask whether there is anything else.

@@ -1,0 +1,173 @@
+"""Files of cases: JSON, YAML and CSV, each read into entries that know their lines. What an entry means is for `cases.py`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from ..legal import is_dict
+from .problems import EvalError
+
+_SUFFIXES = (".json", ".yaml", ".yml", ".csv")
+_NAMES = ("handoffs", "tags")
+_JSON_CELLS = ("context_variables", "arguments", "calls", "state", "text", "user", "data")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One case as it is written.
+
+    Attributes:
+        file: where.
+        line: the line on which it begins, from 1.
+        fields: its values by name.
+        lines: the lines of fields, as far as they are known.
+    """
+
+    file: Path
+    line: int
+    fields: dict[str, Any]
+    lines: dict[str, int] = field(default_factory=dict[str, int])
+
+    def place(self, name: str = "") -> str:
+        """`file:line` of the case, or of one field of it."""
+        return f"{self.file}:{self.lines.get(name, self.line)}"
+
+
+def files_in(path: Path) -> list[Path]:
+    """A file, or all files of cases in a folder and in its folders.
+
+    Raises:
+        EvalError: there is none.
+    """
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+    if not path.is_file():
+        raise EvalError(f"there is no file or folder {str(path)!r}; name the cases after the agent: swarm eval module:agent cases.json")
+    if path.suffix.lower() not in _SUFFIXES:
+        raise EvalError(f"{path}: cases are read from files that end in {', '.join(_SUFFIXES)}; give it the ending of what it holds")
+    return [path]
+
+
+def entries_in(file: Path) -> list[Entry]:
+    """The cases of a file.
+
+    Raises:
+        EvalError: the file cannot be understood, with the line.
+        ConfigError: it is YAML, and the extra `config` is not installed.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")  # spreadsheets put a mark in front
+    except UnicodeDecodeError as error:
+        raise EvalError(f"{file}:1: no text in UTF-8 ({error}); save it as UTF-8") from None
+    read = {".json": _json, ".csv": _csv}.get(file.suffix.lower(), _yaml)
+    return list(read(file, text))
+
+
+def _json(file: Path, text: str) -> Iterator[Entry]:
+    """A list, read item by item, since the decoder of the standard library tells where an item ends but not where it is."""
+    decoder, at = json.JSONDecoder(), _skip(text, 0)
+    if text[at : at + 1] != "[":
+        raise EvalError(f"{file}:{_line(text, at)}: a file of cases is a list of objects, [{{...}}, {{...}}]")
+    at = _skip(text, at + 1)
+    while text[at : at + 1] != "]":
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise EvalError(f"{file}:{error.lineno}: no JSON: {error.msg} (column {error.colno})") from None
+        line = _line(text, at)
+        yield _entry(file, line, value, _field_lines(text, at, end))
+        at = _skip(text, end)
+        if text[at : at + 1] not in ("]", ","):
+            raise EvalError(f"{file}:{_line(text, at)}: no JSON: a comma or the end of the list is missing after the case of line {line}")
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    if text[at + 1 :].strip():
+        raise EvalError(f"{file}:{_line(text, _skip(text, at + 1))}: something follows the end of the list; remove it")
+
+
+def _skip(text: str, at: int) -> int:
+    found = re.compile(r"[ \t\r\n]*").match(text, at)
+    return found.end() if found is not None else at
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _field_lines(text: str, start: int, end: int) -> dict[str, int]:
+    """Where names of fields stand first; good enough for an error message, as a name inside a text may mislead it."""
+    lines: dict[str, int] = {}
+    for found in re.compile(r'"([a-z_]+)"[ \t\r\n]*:').finditer(text, start, end):
+        lines.setdefault(found[1], _line(text, found.start()))
+    return lines
+
+
+def _entry(file: Path, line: int, value: Any, lines: dict[str, int]) -> Entry:
+    if not is_dict(value):
+        raise EvalError(f"{file}:{line}: a case is an object with names and values, not {value!r}")
+    return Entry(file, line, value, lines)
+
+
+def _yaml(file: Path, text: str) -> Iterator[Entry]:
+    try:
+        import yaml
+    except ImportError as error:
+        raise ConfigError(f"{file}: reading YAML needs an extra: pip install 'openswarm[config]'") from error
+    loader: Any = yaml.SafeLoader(text)
+    # Dates stay texts: an argument is compared with what a model wrote.
+    loader.yaml_implicit_resolvers = {
+        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    try:
+        root: Any = loader.get_single_node()
+        if not isinstance(root, yaml.SequenceNode):
+            raise EvalError(f"{file}:{root.start_mark.line + 1 if root else 1}: a file of cases is a list, each case begins with '- '")
+        for node in root.value:
+            value = loader.construct_object(node, deep=True)
+            pairs: list[Any] = node.value if isinstance(node, yaml.MappingNode) else []
+            yield _entry(file, node.start_mark.line + 1, value, {str(key.value): key.start_mark.line + 1 for key, _ in pairs})
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise EvalError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {getattr(error, 'problem', None) or error}") from None
+    finally:
+        loader.dispose()
+
+
+def _csv(file: Path, text: str) -> Iterator[Entry]:
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        columns = [name.strip() for name in next(rows, list[str]())]
+        if "conversation" not in columns and "user" not in columns:
+            raise EvalError(f"{file}:1: the first row must name the columns, 'conversation' among them: conversation,function")
+        before = rows.line_num
+        for row in rows:
+            line, before = before + 1, rows.line_num
+            if len(row) > len(columns):
+                raise EvalError(f"{file}:{line}: {len(row)} cells for {len(columns)} columns; put a cell with a comma in double quotes")
+            if any(row):
+                cells = zip(columns, row, strict=False)
+                yield Entry(file, line, {name: _cell(file, line, name, cell) for name, cell in cells if cell.strip()})
+    except csv.Error as error:
+        raise EvalError(f"{file}:{rows.line_num}: no CSV: {error}") from None
+
+
+def _cell(file: Path, line: int, name: str, cell: str) -> Any:
+    """The value of a cell: JSON for what is more than a text, names between semicolons for lists of names."""
+    is_json = name in _JSON_CELLS or (name in ("conversation", *_NAMES) and cell.lstrip().startswith("["))
+    if name in _NAMES and not is_json:
+        return [part.strip() for part in cell.split(";") if part.strip()]
+    if not is_json or (name in ("user", "state") and cell.lstrip()[:1] != "{"):
+        return cell.strip()
+    try:
+        return json.loads(cell)
+    except json.JSONDecodeError as error:
+        raise EvalError(f"{file}:{line}: the cell of {name} holds no JSON ({error.msg} at character {error.pos + 1}): {cell}") from None
