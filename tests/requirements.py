@@ -451,6 +451,11 @@ DECISIONS = {
         "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
         "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D80": "A configuration in TOML or YAML says agents, handoffs, limits, policies and models",
+        "D81": "All that is wrong with a configuration is told at once, each mistake with its file and line",
+        "D82": "A configuration names public functions of modules that it and its reader allow; nothing else of it is code",
+        "D83": "Environment variables stand in the place of a configuration's values, typed as these are",
+        "D84": "A configuration that changes is read again; runs keep their version, and a broken one leaves the last good",
     }.items()
 }
 

@@ -41,6 +41,7 @@ def build_app() -> typer.Typer:
 
     from .commands.chat import chat
     from .commands.check import check
+    from .commands.config import config
     from .commands.demo import demo
     from .commands.graph import graph
     from .commands.root import root
@@ -50,6 +51,7 @@ def build_app() -> typer.Typer:
     app.callback()(root)
     for command in (run, chat, demo, check, graph):
         app.command()(command)
+    app.add_typer(config, name="config")
     return app
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from .conversation import Conversation
 from .failure import reporting
-from .options import AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Say, Target, about_model, client_for, run_options
+from .options import Allow, AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Say, Target, about_model, run_options
+from .setup import load_setup
 from .talk import Talk, displaying
-from .target import load_target
 
 
 def chat(
@@ -16,6 +15,7 @@ def chat(
     base_url: BaseUrl = None,
     offline: Offline = False,
     max_turns: MaxTurns = None,
+    allow: Allow = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -29,11 +29,12 @@ def chat(
       swarm chat shop:triage --offline --say "I want my money back" --say "item 99"
       printf 'I want my money back\\nitem 99\\n' | swarm chat shop:triage
       swarm chat shop:triage --max-turns 10 --debug
+      swarm chat shop.toml --allow shop.tools
 
     Where no person holds the conversation, the exit code is 1 if a reply failed, and calls that need approval are refused.
     """
     with reporting(debug), displaying(as_json) as display:
-        agent, others = load_target(target)
-        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns), known=others)
-        display.note(about_model(conversation.client, agent, model))
+        setup = load_setup(target, allow)
+        conversation = setup.conversation(setup.client(offline, base_url), run_options(model, max_turns))
+        display.note(about_model(conversation.client, setup.agent, model))
         Talk(conversation, display, debug).hold(say or ())

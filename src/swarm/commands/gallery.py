@@ -1,6 +1,7 @@
 """The examples that are shipped: in a checkout under `examples/`, in an installed package under `swarm/_examples`.
 
-Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line).
+Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line); and, where
+policies or limits belong to it, `options` for the Swarm.
 """
 
 from __future__ import annotations

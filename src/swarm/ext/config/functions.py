@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from ...errors import AgentError
 from .problems import nearest
+
+Modules: TypeAlias = Mapping[str, ModuleType] | Collection[str]
+"""The names of modules that may be imported; or modules that are there already, by the names that files give them."""
 
 
 class Functions:
@@ -21,12 +24,14 @@ class Functions:
 
     Args:
         listed: the modules that the file names.
-        allowed: the modules that the caller allows.
+        allowed: the modules that the caller allows; see Modules.
     """
 
-    def __init__(self, listed: Collection[str], allowed: Collection[str]) -> None:
+    def __init__(self, listed: Collection[str], allowed: Modules) -> None:
         self._listed = listed
-        self._allowed = allowed
+        self._allowed: dict[str, ModuleType | None] = dict.fromkeys(allowed)
+        if isinstance(allowed, Mapping):
+            self._allowed |= cast("Mapping[str, ModuleType]", allowed)
 
     def refused(self, module: str) -> str | None:
         """Why a module on the file's list is not imported, or None."""
@@ -71,11 +76,11 @@ class Functions:
             raise AgentError(f"{module!r} is not in functions_from, whose modules are: {listed}; a path is module.function")
         if (why := self.refused(module)) is not None:
             raise AgentError(why)
-        loaded = _imported(module)
+        loaded = self._allowed[module] or _imported(module)
         own = _own(loaded)
         if name not in own:
             if hasattr(loaded, name):
-                raise AgentError(f"{path!r} is not defined in {module}; name the module that it comes from, or list it in its __all__")
+                raise AgentError(f"{path!r} is not defined there; name the module that it comes from, or list it in its __all__")
             raise AgentError(f"{module} has no {name!r}{nearest(name, own, 'names')}")
         return getattr(loaded, name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from .agents import make_agents
 from .checking import checked
 from .document import read_document
 from .form import ConfigurationForm
-from .functions import Functions
+from .functions import Functions, Modules
 from .overrides import put_overrides
 from .parts import Parts
 from .policies import make_policies
@@ -110,7 +110,7 @@ class Configuration:
 def load_config(
     path: str | os.PathLike[str],
     *,
-    modules: Collection[str] = (),
+    modules: Modules = (),
     folders: Sequence[str | os.PathLike[str]] = (),
     environ: Mapping[str, str] | None = None,
 ) -> Configuration:
@@ -121,7 +121,7 @@ def load_config(
 
     Args:
         path: a `.toml`, `.yaml` or `.yml` file.
-        modules: the dotted names of modules whose functions it may use.
+        modules: the dotted names of modules whose functions it may use; or a dict from such a name to the module.
         folders: further folders that files it names may lie in, beside its own.
         environ: what stands in the place of values (`SWARM_LIMITS__MODEL_CALLS=5`) and holds API keys; by default the environment.
 
@@ -136,7 +136,7 @@ def load_config(
     return read(Path(path), modules, [Path(folder) for folder in folders], os.environ if environ is None else environ, [])
 
 
-def read(path: Path, modules: Collection[str], folders: Sequence[Path], environ: Mapping[str, str], files: list[Path]) -> Configuration:
+def read(path: Path, modules: Modules, folders: Sequence[Path], environ: Mapping[str, str], files: list[Path]) -> Configuration:
     """The same, with every file that is read added to `files`, whether or not it comes to an end."""
     files.append(path)
     document = read_document(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread, current_thread
 from types import TracebackType
 
 from ...errors import ConfigError
+from .functions import Modules
 from .loading import Configuration, read
 
 logger = logging.getLogger("swarm.config")
@@ -41,7 +42,7 @@ class Reloading:
         self,
         path: str | os.PathLike[str],
         *,
-        modules: Collection[str] = (),
+        modules: Modules = (),
         folders: Sequence[str | os.PathLike[str]] = (),
         environ: Mapping[str, str] | None = None,
         on_change: Callable[[Configuration], object] | None = None,

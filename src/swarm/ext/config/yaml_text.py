@@ -15,6 +15,8 @@ from .problems import ConfigFileError, KeyPath, Problem, dotted
 if TYPE_CHECKING:
     from yaml import Node
 
+MOST_DEEP = 100
+"""Lists and tables in one another: reading a document takes time with the square of it."""
 MOST_VALUES = 50_000
 """In a document, whatever an alias stands for counted each time: a few lines of aliases can stand for any number of values."""
 _CORE: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
@@ -44,9 +46,15 @@ def read_yaml(text: str, source: str) -> tuple[dict[str, Any], dict[KeyPath, int
         raise ConfigError("a configuration in YAML needs an extra: pip install 'openswarm[config]'; or write it in TOML") from error
     walk = _Walk(source)
     try:
+        depth = 0
         for token in yaml.scan(text, Loader=yaml.SafeLoader):
-            if isinstance(token, yaml.TagToken):
-                walk.problems.append(Problem(source, token.start_mark.line + 1, "", "tags are not known here; leave it out"))
+            line, kind = token.start_mark.line + 1, type(token).__name__
+            if kind.startswith(("Block", "Flow")):
+                depth += kind.endswith("StartToken") - kind.endswith("EndToken")
+            if depth > MOST_DEEP:
+                raise ConfigFileError([Problem(source, line, "", f"it is nested more than {MOST_DEEP} deep")])
+            if kind == "TagToken":
+                walk.problems.append(Problem(source, line, "", "tags are not known here; leave it out"))
         root: Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
         data: Any = walk.value(root, ()) if root is not None else {}
     except yaml.MarkedYAMLError as error:
