@@ -8,14 +8,14 @@ tests/test_requirements.py holds both directions: each id is covered by a test t
     S streams                     L limits and loops         O outputs
     T tool calls and results      C context and isolation    U use and observation
     J schemas and arguments       M history and sessions     K what code written for the small API relies on
-                                                             D decisions of our own
+    E evals                                                  D decisions of our own
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-PENDING: tuple[str, ...] = ("D60", "D61", "D62", "D64")
+PENDING: tuple[str, ...] = ()
 """Ids that no test covers yet. Empty in a release."""
 
 _SEED = "https://github.com/openai/swarm"
@@ -361,6 +361,23 @@ USE = {
     ),
 }
 
+EVALS = {
+    "E05": _seen(
+        "An accuracy comes with its interval, which repetitions of one case do not narrow as new cases would",
+        "UKGovernmentBEIS/inspect_ai#1251 marin-community/marin#9196",
+    ),
+    "E06": _seen("How reliably a case passes k times in a row is estimated without bias", "UKGovernmentBEIS/inspect_ai#3969"),
+    "E07": _seen("A cost that is not known is no zero, and how many are not known is told", "tidyverse/vitals#121 Agenta-AI/agenta#1745"),
+    "E08": _seen(
+        "Two runs are compared case by case, and a difference is called one only if it is more than chance",
+        "EleutherAI/lm-evaluation-harness#3831 UKGovernmentBEIS/inspect_ai#4206",
+    ),
+    "E09": _seen(
+        "The page of results is one file that asks nobody, and no text in it becomes markup",
+        "anthropics/skills#1394 anthropics/skills#1393",
+    ),
+}
+
 CONTRACT = {
     id: Requirement(text, (_SEED,))
     for id, text in {
@@ -471,6 +488,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     **EXECUTION,
     **OUTPUTS,
     **USE,
+    **EVALS,
     **CONTRACT,
     **DECISIONS,
 }

@@ -72,9 +72,12 @@ class Database:
 
 
 def database_in(context_variables: dict[str, Any]) -> Database:
-    """The database that a run works on.
+    """The database that a run works on: `database` in its context variables, or else one of its own of the `domain` that they name.
 
     Raises:
-        KeyError: the run was started without one.
+        KeyError: the run was started with neither.
     """
-    return context_variables["database"]
+    if "database" in context_variables:
+        return context_variables["database"]
+    domain: Domain = context_variables["domain"]
+    return context_variables.setdefault("databases", {}).setdefault(domain, Database(domain))

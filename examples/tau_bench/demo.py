@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .agents import team
-from .database import Database
+from .agents import at_the_airline, at_the_shop, desk
 
 __all__ = ["about", "agent", "agents", "context_variables"]
 
-about = "tau-bench's airline: looking up, booking, changing and cancelling, on a live database of 2,000 reservations."
-agents = team("airline", 2)
-agent = agents[0]
-context_variables: dict[str, Any] = {"database": Database("airline")}
+about = "tau-bench's airline and its shop, as you like: looking up, booking, changing, returning, each on a live database."
+agent = desk
+agents = [desk, at_the_airline, at_the_shop]
+context_variables: dict[str, Any] = {}

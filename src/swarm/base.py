@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, cast
 
 from . import approvals as deciding
@@ -21,7 +22,7 @@ from .models.client import model_for
 from .models.default import default_client
 from .models.profiles import Profile, checked
 from .nesting import hooks_of
-from .options import Options
+from .options import Options, Session
 from .overrides import OverriddenModel
 from .prefix import watching_prefix
 from .prices import Price
@@ -152,6 +153,7 @@ class Base:
         execute_tools: bool,
         limits: Limits | None,
         approvals: Approvals | None,
+        session: Session | None,
         timeout: float | None,
     ) -> Any:
         """A run: its stream of what `item_of` makes of its events, or without `item_of` what it comes to."""
@@ -165,6 +167,7 @@ class Base:
             max_turns=max_turns,
             execute_tools=execute_tools,
             limits=limits,
+            session=session,
             timeout=timeout,
             debug=debug,
             watched=debug or item_of is not None,
@@ -208,10 +211,14 @@ class Base:
         if not isinstance(agent, Agent):  # type: ignore[redundant-expr]  # callers without a type checker
             raise TypeError(_no_agent(agent, messages))
         _check_dicts(approvals, context)
-        options = self._options(**given)
         start = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-        paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0
-        run = Run(agent, checked_history(start, allow_open_tail=paused_is_fine), copied(context) if context is not None else {}, options)
+        variables: dict[str, Any] = copied(context) if context is not None else {}
+        if (session := given.get("session")) is not None:
+            checked_history(start, allow_open_tail=True)  # says what is wrong with them, before the first step
+            given["session"] = partial(_keep_of(session), messages=list(start), context=variables, approvals=approvals)
+        options = self._options(**given)
+        paused_is_fine = approvals is not None or not options.execute_tools or options.max_turns == 0 or options.session is not None
+        run = Run(agent, checked_history(start, allow_open_tail=paused_is_fine), variables, options)
         run.approvals = approvals
         return run
 
@@ -251,6 +258,10 @@ class Base:
         if run.agent.client is None and "model" not in self._overrides:
             run.options.client = self.client
 
+    def _flow(self, run: Run) -> Flow:
+        """The whole run, kept in its session if it has one."""
+        return loop.conversation(run) if run.options.session is None else run.options.session(run)
+
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Any]) -> Any:
         raise NotImplementedError
 
@@ -261,6 +272,12 @@ class Base:
 def itself(event: Event) -> Event:
     """The item of a stream of events."""
     return event
+
+
+def _keep_of(session: Any) -> Any:
+    if isinstance(session, type) or not callable(getattr(session, "keep", None)):
+        raise TypeError(f"session must be one that a store gives, such as SessionStore(...).session('user-42'), not {session!r}")
+    return session.keep
 
 
 def _checked_parallel(wanted: Any) -> bool | int:

@@ -43,6 +43,7 @@ def build_app() -> typer.Typer:
     from .commands.check import check
     from .commands.config import config
     from .commands.demo import demo
+    from .commands.evaluate import evaluate
     from .commands.graph import graph
     from .commands.root import root
     from .commands.run import run
@@ -51,6 +52,7 @@ def build_app() -> typer.Typer:
     app.callback()(root)
     for command in (run, chat, demo, check, graph):
         app.command()(command)
+    app.command("eval")(evaluate)
     app.add_typer(config, name="config")
     return app
 

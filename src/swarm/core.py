@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from . import loop
 from .base import INFINITE, Approvals, Base, Messages, itself
 from .drivers.sync import SyncDriver, finish, settled
 from .events import Event, as_stream_item
 from .limits import Limits
 from .lowlevel import LowLevel
+from .options import Session
 from .run import Run, logger
 from .state import State
 from .streams import Stream
@@ -41,6 +41,7 @@ class Swarm(Base, LowLevel):
         *,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> Response: ...
 
@@ -58,6 +59,7 @@ class Swarm(Base, LowLevel):
         execute_tools: bool = True,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> Stream[dict[str, Any]]: ...
 
@@ -74,6 +76,7 @@ class Swarm(Base, LowLevel):
         *,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> Response | Stream[dict[str, Any]]:
         """Let an agent work on a conversation, with its functions and whoever it hands over to, until its model asks for no more.
@@ -91,8 +94,8 @@ class Swarm(Base, LowLevel):
             limits: what the run may use; see Limits.
             approvals: decisions by call id for the calls that the history leaves open: True, False, Approve(...) or Refuse(...), or
                 their JSON form, {"approve": true, "arguments": {...}} (with `arguments` only if they change) and
-                {"approve": false, "reason": ""}. Without `approvals`, a history that ends in unanswered calls is refused, since it may
-                have been forged.
+                {"approve": false, "reason": ""}. Without it, a history that ends in unanswered calls is refused: it may be forged.
+            session: keeps the conversation, see `swarm.ext.sessions`; `messages` are then the new ones, [] goes on with what was cut off.
             timeout: seconds for the whole run; what still runs then is abandoned.
 
         Raises:
@@ -101,7 +104,7 @@ class Swarm(Base, LowLevel):
             ConfigError: no client was given and the environment names none; or what was given is no client.
             HistoryError: messages that cannot be sent.
             AgentError: lists of an agent were changed since it was made, and hold now what no model could call.
-            StateError: an approval for a call that is not open.
+            StateError: an approval for a call that is not open; what a session cannot keep, or waits for.
             ModelError: the model's side failed. This, and whatever else ends a run that has begun, carries the response so far as
                 `.response`.
             RunTimeout: `timeout` ran out.
@@ -110,9 +113,8 @@ class Swarm(Base, LowLevel):
                 a call that could not run.
         """
         item_of = as_stream_item if stream else None
-        return self._run(
-            item_of, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
-        )
+        rest = (limits, approvals, session, timeout)
+        return self._run(item_of, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, *rest)
 
     def stream(
         self,
@@ -126,11 +128,12 @@ class Swarm(Base, LowLevel):
         *,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> Stream[Event]:
         """The same run as typed events (`swarm.events`), the last of them Done(response). Arguments, and what is raised, as for `run`."""
         return self._run(
-            itself, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
+            itself, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, session, timeout
         )
 
     def resume(
@@ -180,11 +183,11 @@ class Swarm(Base, LowLevel):
 
     def _stream(self, run: Run, debug: bool, item_of: Callable[[Event], Item | None]) -> Stream[Item]:
         driver = SyncDriver(run.signal, run.options.timeout)
-        events = driver.drive(loop.conversation(run), grouped=not (debug or self._observers))
+        events = driver.drive(self._flow(run), grouped=not (debug or self._observers))
         return Stream(events, run, self._observed(debug, item_of), items_of(item_of))
 
     def _finish(self, run: Run, debug: bool) -> Response:
-        events = SyncDriver(run.signal, run.options.timeout).drive(loop.conversation(run))
+        events = SyncDriver(run.signal, run.options.timeout).drive(self._flow(run))
         return finish(events, self._observed(debug, itself) if run.options.watched else None)
 
     def _observed(self, debug: bool, item_of: Callable[[Event], Any]) -> Callable[[Event], Any]:
@@ -224,6 +227,7 @@ class AsyncSwarm(Base):
         *,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> Coroutine[Any, Any, Response]: ...
 
@@ -241,6 +245,7 @@ class AsyncSwarm(Base):
         execute_tools: bool = True,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> AsyncStream[dict[str, Any]]: ...
 
@@ -257,6 +262,7 @@ class AsyncSwarm(Base):
         *,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> Coroutine[Any, Any, Response] | AsyncStream[dict[str, Any]]:
         """`await run(...)` gives the Response, `async for item in run(..., stream=True)` the dicts. Arguments, and what is raised, as for
@@ -265,9 +271,8 @@ class AsyncSwarm(Base):
         A blocking function runs in a worker thread, so it does not stall the event loop; `@tool(inline=True)` spares that hop.
         """
         item_of = as_stream_item if stream else None
-        return self._run(
-            item_of, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
-        )
+        rest = (limits, approvals, session, timeout)
+        return self._run(item_of, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, *rest)
 
     def stream(
         self,
@@ -281,11 +286,12 @@ class AsyncSwarm(Base):
         *,
         limits: Limits | None = None,
         approvals: Approvals | None = None,
+        session: Session | None = None,
         timeout: float | None = None,
     ) -> AsyncStream[Event]:
         """The same run as typed events (`swarm.events`), the last of them Done(response). As `Swarm.run` otherwise."""
         return self._run(
-            itself, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, timeout
+            itself, agent, messages, context_variables, model_override, debug, max_turns, execute_tools, limits, approvals, session, timeout
         )
 
     async def resume(
@@ -323,7 +329,7 @@ class AsyncSwarm(Base):
         from .drivers.aio import AsyncDriver
 
         driver = AsyncDriver(run.signal, run.options.timeout)
-        events = driver.drive(loop.conversation(run), grouped=not (debug or self._observers))
+        events = driver.drive(self._flow(run), grouped=not (debug or self._observers))
         observe = self._observe if self._observers else None
         return AsyncStream(events, driver, run, self._reader(debug, item_of), items_of(item_of), observe)
 
@@ -332,7 +338,7 @@ class AsyncSwarm(Base):
 
         driver = AsyncDriver(run.signal, run.options.timeout)
         read = self._reader(debug, itself)
-        async with aclosing(driver.drive(loop.conversation(run))) as events:
+        async with aclosing(driver.drive(self._flow(run))) as events:
             async for event in events:
                 await self._observe(event)
                 read(event)

@@ -266,11 +266,12 @@ class Call:
         worker: whether a blocking function should leave the event loop (tools); callbacks run inline.
         timeout: seconds, or None.
         context: a contextvars.Context to run it in, or None for the current one.
+        lasting: whether it goes on when the time of the run is over.
         seconds: how long it ran; set by the driver.
     """
 
     kind = None
-    __slots__ = ("args", "context", "fn", "kwargs", "seconds", "timeout", "worker")
+    __slots__ = ("args", "context", "fn", "kwargs", "lasting", "seconds", "timeout", "worker")
 
     def __init__(
         self,
@@ -280,6 +281,7 @@ class Call:
         worker: bool = False,
         timeout: float | None = None,
         context: Context | None = None,
+        lasting: bool = False,
     ) -> None:
         self.fn = fn
         self.args = args
@@ -287,6 +289,7 @@ class Call:
         self.worker = worker
         self.timeout = timeout
         self.context = context
+        self.lasting = lasting
         self.seconds = 0.0
 
 

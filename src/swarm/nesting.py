@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import isgeneratorfunction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .effects import EFFECTS, KINDS, CallModel, Emit, Flow, Reply, Together
 from .events import Event, Nested, PolicyActed
 from .types import Agent, Approve, Refuse, Response
+
+if TYPE_CHECKING:
+    from .run import Run
 
 Hooks: TypeAlias = dict[str, list[tuple[Any, Callable[[Any], Flow]]]]
 """By kind of effect, outermost first: each policy that has a hook for it, and the hook."""
@@ -22,6 +25,7 @@ _Layer: TypeAlias = tuple[Flow, Any, Any, int, frozenset[int]]
 with a hook of another kind from which the effect came."""
 
 _EFFECTS = frozenset(EFFECTS)
+_NOTHING = frozenset[int]()
 
 RETURNS: dict[str, tuple[str, tuple[type, ...]]] = {
     "run": ("a Response", (Response,)),
@@ -56,7 +60,7 @@ def hooks_of(policies: Sequence[Any]) -> Hooks:
     return hooks
 
 
-def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
+def through(effect: Any, run: Run) -> Flow:
     """Pass an effect through the policies of its kind, and return what comes back.
 
     An effect that a hook yields goes one layer in if it is of the hook's own kind. One of another kind passes the whole stack of that
@@ -65,14 +69,14 @@ def through(effect: Any, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow
 
     Args:
         effect: what is asked for.
-        hooks: the policies by kind.
-        innermost: makes the flow that performs an effect behind the last policy.
+        run: whose policies they are.
 
     Raises:
         TypeError: a hook returned what no effect of its kind comes to, or yielded what is no effect; the latter is raised at its `yield`.
     """
-    first = _layer(effect, 0, frozenset(), hooks)
-    return innermost(effect) if first is None else _composed(first, hooks, innermost)
+    options = run.options
+    first = _layer(effect, 0, _NOTHING, options.hooks)
+    return options.innermost(run, effect) if first is None else _composed(first, run)
 
 
 def _layer(effect: Any, start: int, passed: frozenset[int], hooks: Hooks) -> _Layer | None:
@@ -98,17 +102,19 @@ def _under(layer: _Layer, asked: Any, hooks: Hooks) -> _Layer | None:
     return _layer(asked, 0, passed.union(id(policy) for policy, _ in hooks[effect.kind][: place + 1]), hooks)
 
 
-def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
+def _composed(first: _Layer, run: Run) -> Flow:
     layer, outer = first, list[_Layer]()
+    flow, _, effect, place, passed = layer
+    hooks, innermost = run.options.hooks, run.options.innermost
     answer: Any = None
     failure: BaseException | None = None
     try:
         while True:
             try:
-                asked = layer[0].send(answer) if failure is None else layer[0].throw(failure)
+                asked = flow.send(answer) if failure is None else flow.throw(failure)
             except StopIteration as stop:
                 answer = stop.value
-                failure = None if type(answer) is Reply and type(layer[2]) is CallModel else _misfit(layer, answer)
+                failure = None if type(answer) is Reply and type(effect) is CallModel else _misfit(layer, answer)
             except BaseException as error:
                 answer, failure = None, error
             else:
@@ -116,20 +122,29 @@ def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> 
                 if type(asked) not in _EFFECTS and not isinstance(asked, EFFECTS):
                     failure = TypeError(f"{_name(layer)} yielded {asked!r}, which is no effect (swarm.effects)")
                     continue
-                if asked.kind is not None and (taken := _under(layer, asked, hooks)) is not None:
-                    outer.append(layer)
-                    layer = taken
-                    continue
-                if type(asked) is Together:
-                    flows = [_alone(entry, layer, hooks, innermost) if isinstance(entry, EFFECTS) else entry for entry in asked.flows]
+                kind = asked.kind
+                if kind is not None:
+                    if passed or kind != effect.kind:
+                        taken = _under(layer, asked, hooks)
+                    elif place + 1 < len(found := hooks[kind]):  # the usual way, and so without a call
+                        policy, hook = found[place + 1]
+                        taken = (hook(asked), policy, asked, place + 1, passed)
+                    else:
+                        taken = None
+                    if taken is not None:
+                        outer.append(layer)
+                        flow, _, effect, place, passed = layer = taken
+                        continue
+                elif type(asked) is Together:
+                    flows = [_alone(entry, layer, run) if isinstance(entry, EFFECTS) else entry for entry in asked.flows]
                     asked = Together(flows, asked.limit, asked.decides)
                 try:
-                    answer = (yield asked) if asked.kind is None else (yield from innermost(asked))
+                    answer = (yield asked) if kind is None else (yield from innermost(run, asked))
                 except BaseException as error:
                     failure = error
                 continue
             if outer:
-                layer = outer.pop()
+                flow, _, effect, place, passed = layer = outer.pop()
             elif failure is not None:
                 raise failure
             else:
@@ -138,13 +153,13 @@ def _composed(first: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> 
         failure = None  # a frame that kept its exception would be a reference cycle
 
 
-def _alone(effect: Any, layer: _Layer, hooks: Hooks, innermost: Callable[[Any], Flow]) -> Flow:
+def _alone(effect: Any, layer: _Layer, run: Run) -> Flow:
     """An effect of a hook as a flow that others may run beside. It comes to its error, if it fails."""
     try:
         if effect.kind is None:
             return (yield effect)
-        taken = _under(layer, effect, hooks)
-        return (yield from (innermost(effect) if taken is None else _composed(taken, hooks, innermost)))
+        taken = _under(layer, effect, run.options.hooks)
+        return (yield from (run.options.innermost(run, effect) if taken is None else _composed(taken, run)))
     except Exception as error:
         return error
 

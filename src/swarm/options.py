@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .effects import Flow
+from .effects import Flow, Message
 from .limits import NO_LIMITS, Limits
 from .nesting import Hooks
 
@@ -15,11 +15,27 @@ if TYPE_CHECKING:
     from .run import Run
 
 
+class Session(Protocol):
+    """A conversation that outlives its runs: what `run(session=)` takes. `swarm.ext.sessions` has stores of them."""
+
+    def keep(self, run: Run, messages: list[Message], context: dict[str, Any], approvals: dict[str, Any] | None) -> Flow:
+        """The whole run as a flow that loads what is kept before the first step, and keeps each step.
+
+        Args:
+            run: the run, not begun; it is made to go on from what is kept.
+            messages: the new messages, none to go on with a run that did not end.
+            context: put over the context variables that are kept.
+            approvals: decisions for the calls that are open, or None.
+        """
+        ...
+
+
 class Options:
     """What was asked of one call of `run`; shared with nested runs. Attributes are those of `Swarm` and its `run`, and: `watched`, whether
     anybody reads events; `partials`, whether they are also told of partial values of typed answers; `logs`, whether debug logging is on;
-    `default_model`, in the place of the model of agents that were not given one; `innermost`, which performs an effect behind the last
-    policy; `overrides`, the steps that a subclass of Swarm does its own way.
+    `session`, which makes the flow of a run that is kept in a session; `default_model`, in the place of the model of agents that were not
+    given one; `innermost`, which performs an effect behind the last policy; `overrides`, the steps that a subclass of Swarm does its own
+    way.
     """
 
     __slots__ = (
@@ -40,6 +56,7 @@ class Options:
         "profile",
         "raise_errors",
         "redact",
+        "session",
         "stream",
         "timeout",
         "watched",
@@ -65,6 +82,7 @@ class Options:
         max_turns: float = float("inf"),
         model_override: str | None = None,
         partials: bool = False,
+        session: Callable[[Run], Flow] | None = None,
         stream: bool = False,
         timeout: float | None = None,
         watched: bool = False,
@@ -86,6 +104,7 @@ class Options:
         self.max_turns = max_turns
         self.model_override = model_override
         self.partials = partials
+        self.session = session
         self.stream = stream
         self.timeout = timeout
         self.watched = watched

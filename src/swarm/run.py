@@ -271,7 +271,7 @@ class Run:
 
     def through(self, effect: Any) -> Flow:
         """Pass an effect through the policies."""
-        return through(effect, self.options.hooks, lambda inner: self.options.innermost(self, inner))
+        return through(effect, self)
 
     def about(self, name: str) -> Any:
         """What a callback's parameter of that name gets."""

@@ -24,7 +24,7 @@ from .types import Agent, Handoff, ToolCall, Usage
 if TYPE_CHECKING:
     from .calls import Outcome
     from .options import Options
-    from .run import Run
+    from .run import Run, Signal
     from .state_form import Saved, SavedOutcome
 
 VERSION = 1
@@ -80,15 +80,21 @@ class State(dict[str, Any]):
         return fork
 
 
-def dump(run: Run) -> State:
+def dump(run: Run, first: int = 0) -> State:
     """A run as it is now: at its end, or between two of its steps.
+
+    Args:
+        run: the run.
+        first: how many of its messages are left out, from the beginning.
 
     Raises:
         StateError: it holds a value that JSON cannot hold, named with its path, or two agents of one name.
     """
     agents: dict[str, Agent] = {}
     try:
-        return State(_json(_dumped(run, agents), ""), agents)
+        whole = _dumped(run, agents)
+        messages = enumerate(whole.pop("messages")[first:], first)
+        return State(_json(whole, "") | {"messages": [_json(message, f".messages[{at}]") for at, message in messages]}, agents)
     except RecursionError:
         raise StateError("the context variables are nested too deeply, or hold themselves, so JSON cannot hold them") from None
 
@@ -280,7 +286,7 @@ def _named(agents: dict[str, Agent], name: str, where: str) -> Agent:
     return agents[name]
 
 
-def revive(state: State, options: Options, approvals: dict[str, Any], context: dict[str, Any]) -> Run:
+def revive(state: State, options: Options, approvals: dict[str, Any], context: dict[str, Any], signal: Signal | None = None) -> Run:
     """The run that a state describes, ready to go on.
 
     Args:
@@ -288,21 +294,23 @@ def revive(state: State, options: Options, approvals: dict[str, Any], context: d
         options: how to run it.
         approvals: decisions for its open calls.
         context: live objects to put over the saved context variables.
+        signal: how its holder asks it to end, if there is a holder already.
 
     Raises:
         StateError: the state does not fit its agents.
     """
-    run = _revived(checked(state), state.agents, options, None, ())
+    run = _revived(checked(state), state.agents, options, None, (), signal)
     run.context.update(context)
     run.approvals = approvals
     return run
 
 
-def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Run | None, path: tuple[str, ...]) -> Run:
+def _revived(
+    saved: Saved, agents: dict[str, Agent], options: Options, outer: Run | None, path: tuple[str, ...], signal: Signal | None
+) -> Run:
     from .run import Run
 
     context = outer.context if outer else _json(saved.context_variables, "")
-    signal = outer.signal if outer else None
     run = Run(agents[saved.agent], checked_history(saved.messages, allow_open_tail=True), context, options, signal, outer, path)
     run.restore(saved.id, saved.new_from)
     run.turn = run.replied = saved.turn
@@ -335,7 +343,7 @@ def _revived(saved: Saved, agents: dict[str, Agent], options: Options, outer: Ru
             run.providers.add(url)
     _revive_calls(run, saved, agents)
     for id_, inner in saved.nested.items():
-        run.nested[id_] = _revived(inner, agents, options, run, (*path, id_))
+        run.nested[id_] = _revived(inner, agents, options, run, (*path, id_), run.signal)
     return run
 
 

@@ -33,13 +33,20 @@ def estimate(messages: Iterable[dict[str, Any]], count: Counter = about) -> int:
         messages: in Chat Completions form.
         count: how a text is counted.
     """
-    total = 0
-    for message in messages:
-        content: Any = message.get("content")
-        total += PER_MESSAGE + (count(content) if isinstance(content, str) else _of_parts(content, count))
-        for call in message.get("tool_calls") or ():
-            function: Any = call.get("function") or {}
-            total += PER_MESSAGE + count(f"{function.get('name')} {function.get('arguments')}")
+    return sum([size_of(message, count) for message in messages])
+
+
+def size_of(message: dict[str, Any], count: Counter = about) -> int:
+    """The same of one message."""
+    content: Any = message.get("content")
+    total = PER_MESSAGE
+    if isinstance(content, str):
+        total += count(content)
+    elif content is not None:
+        total += _of_parts(content, count)
+    for call in message.get("tool_calls") or ():
+        function: Any = call.get("function") or {}
+        total += PER_MESSAGE + count(f"{function.get('name')} {function.get('arguments')}")
     return total
 
 

@@ -206,8 +206,7 @@ class Agent(BaseModel):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # type: ignore[assignment]  # in C; an agent is a key in many tables
 
 
 def _explain(kind: type[Agent], fields: dict[str, Any], error: ValidationError) -> str:

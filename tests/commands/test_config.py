@@ -126,3 +126,11 @@ def test_the_client_of_a_file(desk: Commands) -> None:
         setup.client(False, None)
     desk.write("one.py", "from swarm import Agent\nagent = Agent()\n")
     assert (load_setup("one").client(False, None), load_setup("one").swarm, load_setup("one").context_variables) == (None, {}, {})
+
+
+def test_an_eval_of_a_configuration(desk: Commands) -> None:
+    """D80: with its policies."""
+    desk.write("cases.json", '[{"conversation": [{"role": "user", "content": "refund order 7"}], "function": "refund", "agent": "refunds"}]')
+    assert desk("eval", "desk.toml", "cases.json", "--offline", "--allow", "desk_tools").exit_code == 0
+    desk.write("desk.toml", TEXT.replace('roles = "clerk"\n', 'roles = "nobody"\n'))
+    assert desk("eval", "desk.toml", "cases.json", "--offline", "--allow", "desk_tools").exit_code == 1

@@ -53,7 +53,6 @@ def test_the_examples_can_be_imported_from_an_installed_package(tmp_path: Path) 
         "swarm._examples.personal_shopper.main",
         "swarm._examples.triage_agent.run",
         "swarm._examples.weather_agent.run",
-        "swarm._examples.evals",
     ]
     code = (
         f"import importlib, sys\nfor name in {modules}: importlib.import_module(name)\nassert 'examples' not in sys.modules\nprint('fine')"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from examples.evals import asked_for, load_cases, misses
-from swarm import Agent, OfflineModel, Swarm
-from swarm.models.scripted import ScriptedModel, call
+from swarm import OfflineModel
+from swarm.evals import Case, CaseResult, load_cases, run_evals
 from swarm.offers import table_of
 from swarm.tools import tool_of
 from tests.examples.talk import ROOT
@@ -24,86 +21,65 @@ def demo_of(example: str) -> Any:
     return importlib.import_module(f"examples.{example}.demo")
 
 
-def agents_of(example: str) -> dict[str, Agent]:
-    return {agent.name: agent for agent in demo_of(example).agents}
+def cases_of(example: str) -> list[Case]:
+    return load_cases(ROOT / "examples" / example / "evals")
+
+
+def first_replies(example: str) -> list[Case]:
+    return [case for case in cases_of(example) if case.is_first_reply_only]
+
+
+def played(example: str, cases: list[Case], client: Any) -> list[CaseResult]:
+    demo = demo_of(example)
+    return run_evals(demo.agent, cases, agents=demo.agents, context_variables=demo.context_variables, client=client).results
+
+
+@pytest.fixture(scope="module")
+def offline() -> dict[str, list[CaseResult]]:
+    client = OfflineModel()
+    return {example: played(example, cases_of(example), client) for example in WITH_CASES}
 
 
 def test_there_are_enough_cases() -> None:
     """U04: 40 or more, 25 or more for the airline, each of whose agents has some; at least a fifth calls for no function."""
-    counts = {example: len(load_cases(example)) for example in WITH_CASES}
-    assert counts["airline"] >= 25
-    assert sum(counts.values()) >= 40
-    functions = Counter(case["function"] for example in WITH_CASES for case in load_cases(example))
-    assert functions["None"] >= sum(counts.values()) / 5
+    cases = {example: first_replies(example) for example in WITH_CASES}
+    assert len(cases["airline"]) >= 25
+    total = sum(map(len, cases.values()))
+    assert total >= 40
+    assert Counter(case.function for found in cases.values() for case in found)["None"] >= total / 5
 
 
 @pytest.mark.parametrize("example", WITH_CASES)
 def test_every_agent_and_every_function_has_a_case(example: str) -> None:
-    agents = agents_of(example)
-    expected = {(name, tool) for name, agent in agents.items() for tool in table_of(agent).tools}
-    found = {(case["agent"], case["function"]) for case in load_cases(example) if case["function"] != "None"}
-    assert found == expected
+    expected = {(agent.name, tool) for agent in demo_of(example).agents for tool in table_of(agent).tools}
+    assert {(case.agent, case.function) for case in first_replies(example) if case.function != "None"} == expected
 
 
 @pytest.mark.parametrize("example", WITH_CASES)
 def test_a_case_is_a_conversation_that_ends_with_the_user(example: str) -> None:
-    for case in load_cases(example):
-        assert set(case) in ({"agent", "conversation", "function"}, {"agent", "conversation", "function", "arguments"})
-        assert case["conversation"][-1]["role"] == "user"
-        assert all(set(message) == {"role", "content"} and message["content"] for message in case["conversation"])
+    for case in cases_of(example):
+        assert case.conversation[-1]["role"] == "user"
+        assert all(set(message) == {"role", "content"} and message["content"] for message in case.conversation)
 
 
 @pytest.mark.parametrize("example", [*WITH_CASES, "basic", "routines"])
 def test_no_case_is_among_the_examples_of_a_function(example: str) -> None:
     """What is measured must not be what was shown."""
     shown = {text.lower() for agent in demo_of(example).agents for function in agent.functions for text in tool_of(function).examples}
-    said = {case["conversation"][-1]["content"].lower() for name in WITH_CASES for case in load_cases(name)}
+    said = {case.conversation[-1]["content"].lower() for name in WITH_CASES for case in cases_of(name)}
     assert not shown & said
 
 
-def test_the_offline_model_gets_85_in_100_right() -> None:
+def test_the_offline_model_gets_85_in_100_right(offline: dict[str, list[CaseResult]]) -> None:
     """U04, D30"""
-    client = Swarm(OfflineModel())
-    cases = {example: load_cases(example) for example in WITH_CASES}
-    wrong = {e: misses(client, list(agents_of(e).values()), cases[e], demo_of(e).context_variables) for e in WITH_CASES}
-    right = 1 - sum(map(len, wrong.values())) / sum(map(len, cases.values()))
-    assert right >= 0.85, [(case["conversation"][-1]["content"], called) for found in wrong.values() for case, called in found]
+    replies = [result for found in offline.values() for result in found if "function" in result.scores]
+    wrong = [(result.place, result.scores["function"].actual) for result in replies if not result.passed]
+    assert 1 - len(wrong) / len(replies) >= 0.85, wrong
 
 
-def test_a_miss_is_a_miss() -> None:
-    """The measure itself: another function, no function, a function where none was due, and wrong arguments all count."""
-    agent = agents_of("weather_agent")["Weather Agent"]
-    case = {"agent": "Weather Agent", "conversation": [{"role": "user", "content": "Rome?"}], "function": "get_weather"}
-    rome = call("get_weather", {"location": "Rome", "time": "now"})
-    mail = call("send_email", {"recipient": "a@example.com", "subject": "x", "body": "y"})
-
-    def missed(turn: Any, **changes: Any) -> list[str]:
-        return [called for _, called in misses(Swarm(ScriptedModel([turn])), [agent], [{**case, **changes}], {})]
-
-    assert missed(rome) == []
-    assert missed(rome, arguments={"location": "Rome"}) == []
-    assert missed("Hello.", function="None") == []
-    assert missed(mail) == ["send_email"]
-    assert missed("Hello.") == ["None"]
-    assert missed(rome, function="None") == ["get_weather"]
-    assert missed(rome, arguments={"location": "Lyon"}) == ["get_weather with {'location': 'Rome', 'time': 'now'}"]
-
-
-def test_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """K15"""
-    ran: list[str] = []
-
-    def initiate_refund() -> str:
-        ran.append("refund")
-        return "done"
-
-    case = {"conversation": [{"role": "user", "content": "refund"}]}
-    agent = Agent(functions=[initiate_refund])
-    assert asked_for(Swarm(ScriptedModel([call("initiate_refund")])), agent, case, {}) == ("initiate_refund", {})
-    assert ran == []
-
-
-@pytest.mark.parametrize("arguments", [[], ["basic"], ["nothing"], ["airline", "more"]])
-def test_an_example_without_cases_is_refused_with_those_that_have_some(arguments: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", "examples.evals", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, f"usage: python -m examples.evals {' | '.join(WITH_CASES)}\n")
+def test_whole_conversations_with_the_airline_end_as_they_should(offline: dict[str, list[CaseResult]]) -> None:
+    """U04: each on records of its own. The offline model reads no policy, so it calls nobody when a bag is not found."""
+    whole = {result.case: result for result in offline["airline"] if "function" not in result.scores}
+    assert len(whole) == 8
+    assert [name for name, result in whole.items() if not result.passed] == ["whole/bag-not-found"]
+    assert whole["whole/refund"].scores.keys() == {"handoffs", "calls", "final_agent", "state", "text"}

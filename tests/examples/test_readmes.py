@@ -46,7 +46,7 @@ def test_a_command_for_a_real_model_reaches_it(readme: Path, number: int) -> Non
     block = blocks(readme, "sh")[number]
     with Loopback(answer) as server:
         done = run(block.replace(LOCAL, server.url), said="Hello\n", OPENAI_BASE_URL=server.url)
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == ("swarm eval" in block), f"a model that only says hello fails at cases\n{done.stdout}"
     assert server.requests, "nothing came to the model"
     models = {request.json["model"] for request in server.requests}
     keys = {request.headers.get("authorization") for request in server.requests}

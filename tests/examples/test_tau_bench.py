@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from examples.tau_bench import airline, retail
+from examples.tau_bench import airline, demo, retail
 from examples.tau_bench.agents import team
 from examples.tau_bench.database import Database, Domain, tables_of
 from examples.tau_bench.gold import script
@@ -403,6 +403,46 @@ def test_an_order_that_changed_hands_is_refunded_to_the_last() -> None:
     assert database.edit("users", order["user_id"])["payment_methods"]["gift_card_1"]["balance"] == 5000
 
 
+# The desk and the policies
+
+
+def test_the_desk_leads_to_both_domains_each_with_a_database_of_its_own(drive: Drive) -> None:
+    """K10, K13, H17"""
+    turns = [
+        call("transfer_to_airline"),
+        call("cancel_reservation", {"reservation_id": "NO6JO3"}),
+        call("transfer_to_desk"),
+        call("transfer_to_shop"),
+        call("find_user_id_by_email", {"email": "mia.garcia2723@example.com"}),
+        call("transfer_to_desk"),
+        call("transfer_to_airline"),
+        call("get_reservation_details", {"reservation_id": "NO6JO3"}),
+        "Cancelled, and you are known to the shop.",
+    ]
+    response = drive(demo.agent, "cancel my flight, and do you know me?", turns, context_variables=demo.context_variables)
+    told = {message["tool_name"]: message["content"] for message in response.messages if message["role"] == "tool"}
+    assert told["find_user_id_by_email"] == "mia_garcia_4516"
+    assert json.loads(told["get_reservation_details"])["status"] == "cancelled"
+    assert {domain: len(own.changed) for domain, own in response.context_variables["databases"].items()} == {"airline": 1, "retail": 0}
+    assert demo.context_variables == {}, "the next conversation begins anew"
+
+
+@pytest.mark.parametrize(
+    ("domain", "rules"),
+    [
+        (
+            "airline",
+            ["15 May 2024", "user id first", "regular members 0, 1, 2", "50 dollars", "not in basic economy", "24 hours", "100 dollars"],
+        ),
+        ("retail", ["zip code", "that customer only", "ordered by mistake", "only once", "gift card must cover", "5 to 7 business days"]),
+    ],
+)
+def test_every_agent_of_a_domain_is_told_its_policy(domain: Domain, rules: list[str]) -> None:
+    for agent in (*team(domain, 1), *team(domain, 2)):
+        for rule in (*rules, "answered yes", "one tool call at a time", "to a human only if"):
+            assert rule in str(agent.instructions), rule
+
+
 # The command
 
 
@@ -416,12 +456,15 @@ def test_the_command_says_what_there_is(arguments: list[str], said: str) -> None
     assert said in done.stderr
 
 
-def test_the_python_in_its_readme_runs() -> None:
-    [snippet] = blocks(ROOT / "examples" / "tau_bench" / "README.md", "python")
+def test_the_python_in_its_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = ROOT / "examples" / "tau_bench" / "README.md"
+    play, measure = blocks(readme, "python")
     names: dict[str, Any] = {}
-    exec(snippet, names)
+    exec(play, names)
     assert names["response"].stop_reason == "complete"
     assert names["database"].changed
+    exec(measure, {})
+    assert f"{measure}```\n\n```text\n{capsys.readouterr().out}```" in readme.read_text(encoding="utf-8")
 
 
 def test_it_runs_from_an_installed_package(tmp_path: Path) -> None:

@@ -315,15 +315,14 @@ def test_threads_and_event_loops_share_it(monkeypatch: pytest.MonkeyPatch) -> No
     """With real waits, in a minute of a tenth of a second."""
     monkeypatch.setattr(sliding_window, "MINUTE", 0.1)
     limit, started, guard = RateLimit(4), list[float](), threading.Lock()
-    enter = sliding_window.SlidingWindow._plan
+    begin = sliding_window.SlidingWindow._begin
 
     def noted(self: Any, ticket: Any, now: float) -> None:
-        enter(self, ticket, now)
-        if ticket.begun:
-            with guard:
-                started.append(ticket.start)
+        begin(self, ticket, now)
+        with guard:
+            started.append(ticket.start)
 
-    monkeypatch.setattr(sliding_window.SlidingWindow, "_plan", noted)
+    monkeypatch.setattr(sliding_window.SlidingWindow, "_begin", noted)
     model = ScriptedModel(["done"] * 24)
 
     def sync() -> None:

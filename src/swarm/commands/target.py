@@ -60,7 +60,7 @@ def find(target: str, allow: Sequence[str] | None = None) -> tuple[dict[str, Age
         config, agent = configured
         return config.agents, target, agent
     place, name = _split(target)
-    module = load_file(Path(place)) if place.endswith(".py") else load_module(place)
+    module = module_of(target)
     found = agents_in(module)
     listed = ", ".join(found) or "none"
     if not name:
@@ -70,6 +70,19 @@ def find(target: str, allow: Sequence[str] | None = None) -> tuple[dict[str, Age
     if not hasattr(module, name):
         raise Failure(f"{place!r} has no {name!r}. Agents in it: {listed}", 2)
     return found, f"{place}:{name}", getattr(module, name)
+
+
+def module_of(target: str) -> ModuleType:
+    """The module of a target, imported once however often it is asked for.
+
+    Args:
+        target: `module:name` or `path/to/file.py:name`.
+
+    Raises:
+        Failure: no such module, or an error inside it.
+    """
+    place, _ = _split(target)
+    return load_file(Path(place)) if place.endswith(".py") else load_module(place)
 
 
 def _split(target: str) -> tuple[str, str]:
@@ -145,7 +158,11 @@ def load_file(path: Path) -> ModuleType:
     _importable(root)
     if len(names) > 1:
         return load_module(".".join(names))
-    name = path.stem if path.stem not in sys.modules else f"{path.stem}_of_this_command"
+    name = path.stem
+    if (loaded := sys.modules.get(name)) is not None:
+        if getattr(loaded, "__file__", None) == str(path):
+            return loaded
+        name = f"{path.stem}_of_this_command"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # a .py file has a loader
     module = sys.modules[name] = importlib.util.module_from_spec(spec)

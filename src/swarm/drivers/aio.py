@@ -169,7 +169,7 @@ class AsyncDriver:
 
     async def _call_apart(self, effect: Call) -> Any:
         """A call that leaves the loop, has a time limit, or runs in a context of its own."""
-        limit = self.time.limit(effect.timeout, timed_out)
+        limit = None if effect.lasting else self.time.limit(effect.timeout, timed_out)
         run = effect.fn if effect.context is None else partial(effect.context.run, effect.fn)
         if effect.worker or effect.timeout is not None:
             value = await hop(lambda: run(*effect.args, **effect.kwargs), limit, drop)

@@ -120,7 +120,7 @@ class SyncDriver:
         started = perf_counter()
         stoppable = self._closing is None
         try:
-            if effect.timeout is not None or self._time.until is not None:
+            if effect.timeout is not None or (self._time.until is not None and not effect.lasting):
                 return self._within_limit(effect)
             fn, context = effect.fn, effect.context
             value = fn(*effect.args, **effect.kwargs) if context is None else context.run(fn, *effect.args, **effect.kwargs)

@@ -126,7 +126,7 @@ def _case(entry: Entry, id: str) -> Case:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
-            raise EvalError(f"{entry.place(name)}: a case has no field {name!r}; {hint} What your own scorers need goes into 'data'")
+            raise EvalError(f"{entry.place(str(name))}: a case has no field {name!r}; {hint} What your own scorers need goes into 'data'")
     given = {name: value for name, value in entry.fields.items() if value is not None}
     made: dict[str, Any] = {"id": id, "place": entry.place()}
     for name, value in given.items():

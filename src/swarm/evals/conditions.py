@@ -55,12 +55,17 @@ def _check_pattern(pattern: str) -> None:
 
 def broken_conditions(conditions: Conditions, text: str) -> list[str]:
     """The conditions that a text does not meet, in words."""
-    broken: list[str] = []
-    for name, wanted in conditions.items():
-        for item in [wanted] if isinstance(wanted, str) else cast("list[str]", wanted):
-            if not _HOLDS[name](item, text):
-                broken.append(f"{name} {item!r}")
-    return broken
+    return [f"{name} {item!r}" for name, item in _each(conditions) if not _HOLDS[name](item, text)]
+
+
+def count_of(conditions: Conditions) -> int:
+    """How many conditions there are."""
+    return len(_each(conditions))
+
+
+def _each(conditions: Conditions) -> list[tuple[str, str]]:
+    lists = {name: [wanted] if isinstance(wanted, str) else cast("list[str]", wanted) for name, wanted in conditions.items()}
+    return [(name, item) for name, items in lists.items() for item in items]
 
 
 _HOLDS: dict[str, Callable[[str, str], bool]] = {

@@ -1,1 +1,1 @@
-"""What needs an extra: parts that stand on the core, each loaded where it is first used."""
+"""What stands on the core and needs an extra, each in a package of its own."""

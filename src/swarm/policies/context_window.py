@@ -52,7 +52,8 @@ class ContextWindow:
         kept: dict[Any, Any] = call.run.state(self) if call.run is not None else {}
         model = call.request.get("model", "")
         count = KNOWN.get(model) or (yield Call(counter_for, (model,), worker=True))  # off the event loop, since it reads a file
-        window, key = self._window(call, kept, count), (call.agent, call.path, model)
+        key = (call.agent, call.path, model)
+        window = _window(call, kept.get(key), count)
         scale, limit = kept.get(("scale", model), 1.0), kept.get(("limit", model), self.max_tokens)
         if window.tokens * scale > limit or window.gone:
             kept[key] = window
@@ -71,14 +72,6 @@ class ContextWindow:
             reply = yield _with(call, window)
         _learn(kept, model, window, reply)
         return reply
-
-    def _window(self, call: CallModel, kept: dict[Any, Any], count: Counter) -> Window:
-        window = kept.get((call.agent, call.path, call.request.get("model", "")))
-        is_folded = bool(vars(call.agent)["instructions"])
-        if window is None or not window.take(call.request, is_folded):
-            window = Window(count)
-            window.take(call.request, is_folded)
-        return window
 
     def _shrink(self, call: CallModel, window: Window, scale: float, limit: float, target: float) -> Flow:
         """Bring a window from what it has to at most `limit`, to `target` if something is dropped.
@@ -113,6 +106,14 @@ class ContextWindow:
             raise ContextLengthExceeded(_too_much(call, left, limit))
 
 
+def _window(call: CallModel, window: Window | None, count: Counter) -> Window:
+    is_folded = bool(vars(call.agent)["instructions"])
+    if window is None or not window.take(call.request, is_folded):
+        window = Window(count)
+        window.take(call.request, is_folded)
+    return window
+
+
 def _with(call: CallModel, window: Window) -> CallModel:
     return call.replace(request={**call.request, "messages": window.messages}) if window.is_changed else call
 
@@ -121,7 +122,8 @@ def _learn(kept: dict[Any, Any], model: str, window: Window, reply: Reply) -> No
     """Correct the estimate by what the provider counted. A number that cannot be right is not believed."""
     counted = reply.call.input_tokens if reply.call is not None and not reply.call.estimated else None
     if counted:
-        kept["scale", model] = min(4.0, max(0.5, counted / window.tokens))
+        scale = counted / window.tokens
+        kept["scale", model] = scale if 0.5 <= scale <= 4.0 else 4.0 if scale > 4.0 else 0.5
 
 
 def _too_much(call: CallModel, left: float, limit: float) -> str:

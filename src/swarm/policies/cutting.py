@@ -13,7 +13,7 @@ from ..effects import Message
 from ..legal import json_text
 from ..parts import shortened
 from ..steps import begins_step, begins_turn, in_short, is_system
-from ..tokens import Counter, estimate
+from ..tokens import Counter, estimate, size_of
 
 MARK = 100
 """Characters at most of the mark that says what was left out; what is hardly longer than it would be with one is left alone."""
@@ -52,22 +52,21 @@ class Window:
             is_folded: whether the instructions stand in the user's first message, if they are no message of their own.
         """
         messages: list[Message] = request["messages"]
-        at = 0
-        while at < len(messages) and is_system(messages[at]):
-            at += 1
-        if not at and is_folded:
-            at = 1 + next((at for at, message in enumerate(messages) if message["role"] == "user"), 0)
-        body, known, cut = messages[at:], len(self._sizes), self._cut
+        at, known, cut = len(self._head), len(self._sizes), self._cut
+        is_like = known and len(messages) > at and messages[at] is self._body[0] and messages[:at] == self._head
+        if not is_like:
+            at = _head_of(messages, is_folded)
+        body = messages[at:]
         if known > len(body) or (known and (body[known - 1] != self._body[-1] or (cut and body[cut] != self._body[cut]))):
             return False
-        if self._head != messages[:at]:
+        if not is_like and self._head != messages[:at]:
             self._head = messages[:at]
             self._head_size = self._size(self._head)
         if self._tools is not request.get("tools"):
             self._tools = request.get("tools")
             self._tools_size = self._count(json_text(self._tools)) if self._tools else 0
         for message in body[known:]:
-            size = self._size((message,))
+            size = size_of(message, self._count)
             self._sizes.append(size)
             self._body_size += size
         self._body = body
@@ -137,6 +136,14 @@ class Window:
                 size = self._size([short])
                 self._body_size, self._sizes[at], number = self._body_size - self._sizes[at] + size, size, number + 1
         return number
+
+
+def _head_of(messages: list[Message], is_folded: bool) -> int:
+    """How many messages hold the instructions."""
+    at = next((at for at, message in enumerate(messages) if not is_system(message)), len(messages))
+    if at or not is_folded:
+        return at
+    return 1 + next((at for at, message in enumerate(messages) if message["role"] == "user"), 0)
 
 
 def _last(body: Sequence[Message], begins: Callable[[Sequence[Message], int], bool]) -> int:

@@ -12,7 +12,7 @@ from ..run import Run
 from ..tools import Tool
 from ..types import Refuse
 from .asked import Asked, roles_of
-from .audit import told
+from .audit import is_wanted, told
 from .deciding import decided, ordered
 from .given import known_to
 from .narrowing import merge_changes, without_tools
@@ -116,7 +116,8 @@ class Permission:
         if not only_hands_over(call.tool):  # which is decided in `handoff`
             asked = self._about(run, call.tool, call.arguments)
             allowed, rule = yield from decided(self._rules, self._default, asked)
-            yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, call.id)
+            if is_wanted(run):
+                yield from told(asked, self._audit_arguments, "allowed" if allowed else "refused", rule, call.id)
             if not allowed:
                 return Outcome("refused", _said(rule))
         if not self._secrets or not call.tool.context_parameter:

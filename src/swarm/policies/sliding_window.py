@@ -57,8 +57,11 @@ class SlidingWindow:
         with self._lock:
             self._forget(now)
             ticket = Ticket(tokens + round(self._output))
-            self._waiting.append(ticket)
-            self._plan(ticket, now)
+            if not self._waiting and self._paused_until <= now and not (self._after_requests([]) or self._after_tokens([], ticket)):
+                self._begin(ticket, now)
+            else:
+                self._waiting.append(ticket)
+                self._plan(ticket, now)
             return ticket
 
     def look(self, ticket: Ticket, now: float) -> None:
@@ -95,8 +98,9 @@ class SlidingWindow:
 
     def _forget(self, now: float) -> None:
         """Drop what began a minute ago, and who should have begun then and never came back."""
-        old = next((at for at, ticket in enumerate(self._begun) if ticket.start + MINUTE > now), len(self._begun))
-        del self._begun[:old]
+        if self._begun and self._begun[0].start + MINUTE <= now:
+            old = next((at for at, ticket in enumerate(self._begun) if ticket.start + MINUTE > now), len(self._begun))
+            del self._begun[:old]
         if self._waiting and self._waiting[0].start + MINUTE <= now:
             self._waiting = [ticket for ticket in self._waiting if ticket.start + MINUTE > now]
 
@@ -108,9 +112,12 @@ class SlidingWindow:
             start, why = before[-1].start, before[-1].why
         ticket.start, ticket.why = max(start, now), why
         if start <= now:
-            ticket.begun = True
             self._waiting.remove(ticket)
-            self._begun.append(ticket)
+            self._begin(ticket, now)
+
+    def _begin(self, ticket: Ticket, now: float) -> None:
+        ticket.start, ticket.begun = now, True
+        self._begun.append(ticket)
 
     def _after_requests(self, before: list[Ticket]) -> list[tuple[float, str]]:
         """When there is room for one request more."""

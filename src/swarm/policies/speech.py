@@ -20,14 +20,16 @@ def checked_output(guard: Guardrail, call: CallModel) -> Flow:
     """Ask the model; what it says to the user is checked before it is shown."""
     assert call.run is not None
     run, blocks = inside(call.run), list[Block]()
-
-    def gate() -> Gate:
-        blocks.clear()
-        return _gate(guard, run, blocks, hook=False)
-
+    # Once it was checked, and nothing of it is said in other words, the input costs nothing more.
+    is_settled = call.run.state(guard).get(OTHERS) == {}
     if call.stream:
+
+        def gate() -> Gate:
+            blocks.clear()
+            return _gate(guard, run, blocks, hook=False)
+
         call = call.replace(gates=(gate, *call.gates))
-    reply: Reply = yield from checked_input(guard, call)
+    reply: Reply = (yield call) if is_settled else (yield from checked_input(guard, call))
     if reply.finish_reason == guard.reason:
         return reply
     text = text_of(reply.message)

@@ -78,10 +78,10 @@ deny = [{ tools = "refund", when = "has(arguments.amount) && arguments.amount > 
 secrets = { password = "look_up" }
 [[policies]]
 type = "Approval"
+ask = "shop.ask"
 when = "tool == 'look_up' && arguments.order > 99"
 [[policies]]
 type = "Approval"
-ask = "shop.ask"
 [[policies]]
 type = "Guardrail"
 check = { type = "Pattern", pattern = '\\d{16}', by = "[card]" }
@@ -156,12 +156,12 @@ def test_rules_and_approvals_hold_in_a_run(load: Load, drive: Drive) -> None:
     turns = [[call("refund", {"order": 1, "amount": 80}), call("refund", {"order": 2, "amount": 13}), call("refund", {"order": 3})], "damn"]
     response = drive(config.agent, "1234123412341234", turns, swarm=config.options, context_variables={"roles": "clerk"})
     assert [done.outcome for done in response.calls] == ["refused", "refused", "ok"]
-    assert response.messages[1]["content"] == "Too much."
+    assert response.messages[1]["content"].endswith("Too much.")
     assert response.stop_reason == "guardrail:manners"
     assert shop.calls == ["refund 3 10"]
     assert drive.requests[0]["messages"][-1]["content"] == "[card]"
     response = drive(config.agent, "hi", [call("look_up", {"order": 100}), "x"], swarm=config.options, context_variables={"roles": "clerk"})
-    assert response.text == "x", "the outer Approval has no function and the inner one agrees"
+    assert response.text == "x", "the inner Approval has no function, and the outer one agrees"
 
 
 def test_an_approval_without_a_function_pauses(load: Load, drive: Drive) -> None:

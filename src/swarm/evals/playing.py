@@ -1,0 +1,171 @@
+"""One case played once: the conversation, its scores, its record."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from ..core import AsyncSwarm
+from ..effects import CallModel, Flow
+from ..inspection import read_graph
+from ..limits import Limits
+from ..prices import Price
+from ..types import Agent, Response, ToolCall, Usage
+from .cases import Case, check_ids
+from .outcome import Outcome
+from .problems import EvalError
+from .records import CaseResult, as_json
+from .scoring import Scorer, scores_of
+
+Simulate: TypeAlias = Callable[[Case, list[dict[str, Any]], int], Awaitable[str | None]]
+"""What the simulated user of a case says next, given the conversation so far and a seed; None when there is no more to say."""
+
+_CHECKED = ("function", "calls", "handoffs", "final_agent", "state", "text")
+
+
+@dataclass
+class Player:
+    """What playing a case needs; the fields are arguments of `evaluate`, which explains them."""
+
+    agent: Agent
+    agents: Sequence[Agent]
+    client: Any
+    policies: Sequence[Any]
+    limits: Limits | None
+    prices: Mapping[str, Price] | None
+    model: str | None
+    max_turns: float
+    context_variables: dict[str, Any] | Callable[[], dict[str, Any]] | None
+    state: Callable[[dict[str, Any]], Any] | None
+    scorers: dict[str, Scorer]
+    simulate: Simulate | None
+    seed: int | None
+    _by_name: dict[str, list[Agent]] = field(init=False, default_factory=dict[str, list[Agent]])
+
+    def __post_init__(self) -> None:
+        for agent in dict.fromkeys([self.agent, *self.agents, *read_graph(self.agent, *self.agents).agents]):
+            self._by_name.setdefault(agent.name, []).append(agent)
+
+    def check(self, cases: Sequence[Case]) -> None:
+        """Make sure that each case can be played, and that something of it is looked at.
+
+        Raises:
+            EvalError: one cannot, or nothing is; or two have one id.
+        """
+        check_ids(cases)
+        for case in cases:
+            self._check(case)
+
+    def _check(self, case: Case) -> None:
+        where, found = case.place or f"case {case.id!r}", self._by_name.get(case.agent, []) if case.agent is not None else [self.agent]
+        if len(found) != 1:
+            what = "there are several agents" if found else "there is no agent"
+            raise EvalError(f"{where}: {what} called {case.agent!r}; there are {', '.join(self._by_name)}. Others: evaluate(agents=[...])")
+        if case.user is not None and self.simulate is None:
+            raise EvalError(f"{where}: the case has a 'user', and nobody plays it; give evaluate(simulate=...)")
+        if case.judge is not None and "judge" not in self.scorers:
+            raise EvalError(f"{where}: the case asks a 'judge', and there is none; give a scorer called 'judge'")
+        if not self.scorers and all(getattr(case, name) is None for name in _CHECKED):
+            raise EvalError(f"{where}: nothing to check; give the case one of {', '.join(_CHECKED)}, or give a scorer of your own")
+
+    async def play(self, case: Case, repetition: int) -> CaseResult:
+        """Play a case once. What fails in it, a function that wants to end the process too, is in the result."""
+        started, begun = datetime.now(UTC), time.perf_counter()
+        outcome = Outcome(self._by_name[case.agent][0] if case.agent is not None else self.agent, list(case.conversation), 0, {})
+        outcome.input, begins, error = len(outcome.messages), outcome.agent.name, None
+        try:
+            outcome.context_variables = self._variables(case)
+            await self._converse(case, outcome, seed_of(self.seed or 0, case.id, repetition))
+        except (Exception, SystemExit) as failure:
+            partial = getattr(failure, "response", None)
+            if isinstance(partial, Response):
+                outcome.add(partial)
+            outcome.stop_reason, error = "error", failure
+        seconds, scores = time.perf_counter() - begun, {}
+        if error is None:
+            try:
+                outcome.state = self._state(case, outcome)
+                scores = await scores_of(case, outcome, self.scorers)
+            except Exception as failure:
+                error = failure
+        return CaseResult(
+            case=case.id,
+            repetition=repetition,
+            place=case.place,
+            tags=case.tags,
+            agent=begins,
+            passed=error is None and all(score.passed for score in scores.values()),
+            scores=scores,
+            messages=as_json(outcome.messages),
+            input=outcome.input,
+            final_agent=outcome.agent.name,
+            calls=[_call(call) for call in outcome.calls],
+            handoffs=[list(pair) for pair in outcome.handoffs],
+            stop_reason=outcome.stop_reason,
+            state=as_json(outcome.state),
+            usage=_usage(outcome.usage),
+            seconds=seconds,
+            error=None if error is None else {"type": type(error).__name__, "message": str(error)},
+            started=f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        )
+
+    def _variables(self, case: Case) -> dict[str, Any]:
+        given = self.context_variables
+        return {**((given() if callable(given) else given) or {}), **case.context_variables}
+
+    def _state(self, case: Case, outcome: Outcome) -> Any:
+        if case.is_first_reply_only or self.state is None:
+            return outcome.context_variables
+        return self.state(outcome.context_variables)
+
+    async def _converse(self, case: Case, outcome: Outcome, seed: int) -> None:
+        policies = self.policies if self.seed is None else [*self.policies, _Seeded(seed)]
+        swarm = AsyncSwarm(self.client, policies=policies, limits=self.limits, prices=self.prices)
+        if case.user is None:
+            await self._run(swarm, case, outcome)
+            return
+        assert self.simulate is not None  # see check()
+        while (said := await self.simulate(case, outcome.messages, seed)) is not None:
+            outcome.messages.append({"role": "user", "content": said})
+            await self._run(swarm, case, outcome)
+            if outcome.stop_reason != "complete":
+                break
+
+    async def _run(self, swarm: AsyncSwarm, case: Case, outcome: Outcome) -> None:
+        response = await swarm.run(
+            outcome.agent,
+            outcome.messages,
+            outcome.context_variables,
+            self.model,
+            max_turns=self.max_turns,
+            execute_tools=not case.is_first_reply_only,
+        )
+        outcome.add(response)
+
+
+class _Seeded:
+    """Adds `seed` to each request, innermost, so that no policy that writes requests loses it."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def model(self, call: CallModel) -> Flow:
+        return (yield call.replace(request={**call.request, "seed": self._seed}))
+
+
+def seed_of(seed: int, case: str, repetition: int) -> int:
+    """The seed of one conversation, below 2**31 as providers want it: another for each, and the same whenever it is played."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{repetition}/{case}".encode(errors="backslashreplace")).digest()[:4]) >> 1
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"name": call.name, "arguments": as_json(call.arguments), "agent": call.agent, "outcome": call.outcome}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    counts = {name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")}
+    return {**counts, "model_calls": usage.calls, "cost": usage.cost}
