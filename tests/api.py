@@ -16,10 +16,13 @@ from typing import Any
 
 MODULES = (
     "swarm",
+    "swarm.attachments",
     "swarm.causes",
     "swarm.errors",
     "swarm.evals",
     "swarm.events",
+    "swarm.ext.mcp",
+    "swarm.ext.mcp.agents",
     "swarm.ext.sessions",
     "swarm.policies",
     "swarm.policies.checks",

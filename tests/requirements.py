@@ -167,7 +167,7 @@ SCHEMAS = {
     "J07": _seen(
         "A strict schema is closed at every depth, on a copy",
         "openai/openai-agents-python#992 openai/openai-agents-python#1041",
-        "There are no tools from hand-written schemas; a part written by hand in an annotation is closed like any other.",
+        "A schema written by hand, in an annotation or as Tool(parameters=...), is closed like any other.",
     ),
     "J08": _seen("A partial has its function's name, and what it binds is out of reach", "python/cpython#102323 Kludex/fastapi-health#21"),
     "J09": _seen("A callable object has its class's name; a lambda needs one", "ISISComputingGroup/lewis#229"),
@@ -328,6 +328,10 @@ OUTPUTS = {
         "While a typed answer streams in, whoever reads events gets what there is of it so far, at a cost that grows with its length",
         "pydantic/jiter#100 pydantic/pydantic-ai#3194",
     ),
+    "O06": _seen(
+        "Images, sound and files reach the models that take them; others are told what they do not see; screens and logs get placeholders",
+        "rikkahub/rikkahub#1433 nesquena/hermes-webui#2297 QwenLM/qwen-code#2020",
+    ),
     "O04": _seen(
         "Large results are cut only with a mark that says so, base64 never", "openai/openai-agents-python#1553 MervinPraison/PraisonAI#2365"
     ),
@@ -420,7 +424,6 @@ DECISIONS = {
         "D6": "timeout is hard, Limits are soft and nest; going in circles is noticed",
         "D7": "A forcing tool_choice is sent once per agent and run",
         "D8": "Response.calls and Usage say what was done and used",
-        "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",
         "D10": "An effect made by a policy passes all policies but those it has passed",
         "D11": "A stream's text passes the gates before it is shown; a reply that nobody streamed is told as one delta",
         "D12": "Text that was shown is never repeated, and a turn starts once",
@@ -468,11 +471,19 @@ DECISIONS = {
         "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
         "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",
+        "D70": "An example's application looks up and changes real records: in one transaction, nothing twice, nothing of somebody else's",
+        "D71": "The tasks of tau-bench are cases of evals, each on a fresh database that is compared whole at the end",
         "D80": "A configuration in TOML or YAML says agents, handoffs, limits, policies and models",
         "D81": "All that is wrong with a configuration is told at once, each mistake with its file and line",
         "D82": "A configuration names public functions of modules that it and its reader allow; nothing else of it is code",
         "D83": "Environment variables stand in the place of a configuration's values, typed as these are",
         "D84": "A configuration that changes is read again; runs keep their version, and a broken one leaves the last good",
+        "D90": "An MCP server's tools are functions with its own schemas, legal and unique names, results with all there is to see",
+        "D91": "A broken MCP connection is made again once; a call that may have run is repeated only if the tool allows it",
+        "D92": "MCP sessions serve threads and loops at once; a cancelled run cancels its call, and a process ends with its program",
+        "D93": "An agent follows the changes of an MCP server's tools from the next run on",
+        "D94": "Agents offered over MCP keep conversations, tell progress, can be cancelled, and write nothing but the protocol",
     }.items()
 }
 

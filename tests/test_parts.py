@@ -172,12 +172,13 @@ def test_through_history_filters(drive: Drive) -> None:
 
 @pytest.mark.parametrize("provider", RULES)
 def test_each_provider_takes_it(drive: Drive, provider: str) -> None:
-    """O03"""
+    """O03, O06: or words in the place of it."""
     turns = [[call("screenshot", id="abcdef001"), call("report", id="abcdef002")], "A dot."]
     client = FakeProvider(provider, ScriptedModel(turns).unused)
     response = drive(agent(model=MODELS.get(provider, "some-model")), "Look", client)
     assert response.text == "A dot."
-    assert client.requests[1]["messages"][-1]["content"][1] == IMAGE
+    words = {"type": "text", "text": "[image/png, 68 bytes] (not shown to you: this provider takes no image_url)"}
+    assert client.requests[1]["messages"][-1]["content"][1] == (words if provider == "deepseek" else IMAGE)
     assert PROFILES[provider].answer_after_tools == (client.requests[1]["messages"][-2]["role"] == "assistant")
 
 
@@ -253,7 +254,7 @@ def test_a_result_takes_content_parts_of_any_kind(drive: Drive) -> None:
         return Result(value=Image(PIXEL), parts=[sound])
 
     response = drive(Agent(functions=[listen]), "Listen", [call("listen"), "A beep."])
-    assert response.messages[1]["content"] == "[image/png, 68 bytes] (see below) [input_audio] (see below)"
+    assert response.messages[1]["content"] == "[image/png, 68 bytes] (see below) [wav, 3 bytes] (see below)"
     assert seen(response)[0]["content"][1:] == [IMAGE, sound]
 
 
@@ -287,6 +288,8 @@ def test_what_is_no_image_and_no_file() -> None:
         (Image(b"abcd", mime="image/jpeg").part, "[image/jpeg, 4 bytes]"),
         (File(bytes(5000), "application/pdf", "a.pdf").part, "[a.pdf, application/pdf, 5,000 bytes]"),
         ({"type": "file", "file": {"file_id": "f1"}}, "[file]"),
+        ({"type": "input_audio", "input_audio": {"data": "UklG", "format": "mp3"}}, "[mp3, 3 bytes]"),
+        ({"type": "input_audio", "input_audio": {}}, "[input_audio]"),
         ({"type": "image_url", "image_url": "x"}, "[image_url]"),
         ({}, "[None]"),
     ],

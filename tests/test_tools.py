@@ -171,6 +171,22 @@ def test_strict() -> None:
     assert tool(weather, strict=False).wire["function"]["strict"] is False
 
 
+def test_a_schema_that_is_given_is_sent_as_it_is(drive: Drive) -> None:
+    """J07: for a function that stands for another program's; it gets the model's object unchecked, whatever its keys are."""
+    schema = {"type": "object", "properties": {"self": {"type": "integer"}, "context_variables": {"type": "integer"}}, "x-kept": True}
+
+    def anything(**arguments: Any) -> dict[str, Any]:
+        return arguments
+
+    given = Tool(anything, name="remote", description="Elsewhere.", parameters=schema)
+    assert given.wire["function"] == {"name": "remote", "description": "Elsewhere.", "parameters": schema}
+    assert tool(given, name="other", strict=True).wire["function"]["parameters"]["required"] == ["self", "context_variables"]
+    turns = [call("remote", '{"self": "no number", "context_variables": 1, "more": []}'), call("remote", "[]"), "Done"]
+    kept, refused = (m["content"] for m in drive(Agent(functions=[given]), "Go on", turns).messages if m["role"] == "tool")
+    assert json.loads(kept) == {"self": "no number", "context_variables": 1, "more": []}
+    assert refused.startswith("Error: The arguments of remote must be a JSON object")
+
+
 def test_what_cannot_be_strict_falls_back_alone() -> None:
     """J06"""
 

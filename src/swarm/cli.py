@@ -45,6 +45,7 @@ def build_app() -> typer.Typer:
     from .commands.demo import demo
     from .commands.evaluate import evaluate
     from .commands.graph import graph
+    from .commands.mcp import mcp
     from .commands.root import root
     from .commands.run import run
 
@@ -53,6 +54,7 @@ def build_app() -> typer.Typer:
     for command in (run, chat, demo, check, graph):
         app.command()(command)
     app.command("eval")(evaluate)
+    app.command()(mcp)
     app.add_typer(config, name="config")
     return app
 

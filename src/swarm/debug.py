@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .events import Event, HandedOff, LimitHit, MessageDone, Paused, PolicyActed, ToolDone, ToolStarted, TurnStarted
+from .effects import Message
+from .events import Event, HandedOff, LimitHit, MessageAdded, MessageDone, Paused, PolicyActed, ToolDone, ToolStarted, TurnStarted
+from .parts import in_words, placeholder
 from .util import debug_print
 
 
@@ -21,7 +23,9 @@ def _line(event: Event) -> str | None:
         case TurnStarted():
             return f"Turn {event.turn}: asking {event.agent}"
         case MessageDone():
-            return f"Reply of {event.agent}: {event.message}"
+            return f"Reply of {event.agent}: {_without_data(event.message)}"
+        case MessageAdded():
+            return f"Added for {event.agent}: {in_words(event.message)}"
         case ToolStarted():
             return f"Tool call: {event.name} with arguments {event.arguments}"
         case ToolDone():
@@ -36,3 +40,13 @@ def _line(event: Event) -> str | None:
             return f"Paused for approval: {event.pending}"
         case _:
             return None
+
+
+def _without_data(message: Message) -> Message:
+    """A message with placeholders for what would fill the screen: images, and the sound of a spoken reply."""
+    shown = {**message}
+    if isinstance(message.get("content"), list):
+        shown["content"] = in_words(message)
+    if message.get("audio"):
+        shown["audio"] = placeholder({"type": "audio", "audio": message["audio"]})
+    return shown

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from .effects import Message
 from .legal import is_dict
+from .messages import text_of
 from .tools import result_text
 
+SEEN = frozenset(("image_url", "input_audio", "file"))
+"""The types of content parts in the API reference that are no text."""
 # Long enough that no word, id or hash is meant; in text of one script there is hardly any that mixes cases and digits so.
 _ENCODED = re.compile(r"(?a)(?<![\w+/-])(?:data:[\w.+;=/-]+,)?(?:[\w+/-]{200,}+=*|(?:[\w+/-]{60,}+\r?\n){3,}+(?:[\w+/-]++=*(?!\S))?)")
 _MIXED = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]")))
@@ -97,14 +100,36 @@ def _part(item: Any) -> Message:
 
 
 def placeholder(part: Message) -> str:
-    """A content part in a few words: `[image/png, 68 bytes]`, `[report.pdf, application/pdf, 1,234 bytes]`, `[https://...]`."""
+    """A content part in a few words: `[image/png, 68 bytes]`, `[report.pdf, application/pdf, 1,234 bytes]`, `[wav, 9 bytes]`, `[https://...]`."""
     inner: Any = part.get(part.get("type", ""))
     found: Message = inner if is_dict(inner) else {}
     url = str(found.get("url") or found.get("file_data") or part.get("type"))
+    if part.get("type") == "input_audio" and isinstance(found.get("data"), str):
+        url = f"data:{found.get('format') or 'audio'};base64,{found['data']}"
     if url.startswith("data:"):
         mime, _, data = url[5:].partition(";base64,")
         url = f"{mime}, {len(data) * 3 // 4 - data.count('=', -2):,} bytes"
     return f"[{', '.join(filter(None, (found.get('filename'), url)))}]"
+
+
+def placeholders(message: Mapping[str, Any]) -> list[str]:
+    """A placeholder for each content part of a message that is no text."""
+    content: Any = message.get("content")
+    parts = cast("list[Any]", content) if isinstance(content, list) else []
+    return [placeholder(part) for part in parts if is_dict(part) and part.get("type") != "text"]
+
+
+def in_words(message: Mapping[str, Any]) -> str:
+    """The text of a message, and placeholders for what else it shows."""
+    return " ".join(filter(None, (text_of(message), *placeholders(message))))
+
+
+def for_provider(part: Message, unseen: frozenset[str]) -> Message:
+    """A content part as a provider gets it that takes no part of the types `unseen`: words in its place, so that the model knows of it."""
+    kind = part.get("type")
+    if kind not in unseen:
+        return part
+    return {"type": "text", "text": f"{placeholder(part)} (not shown to you: this provider takes no {kind})"}
 
 
 def shortened(text: str, limit: int) -> str:

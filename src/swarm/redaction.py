@@ -1,8 +1,8 @@
 """Events as observers may see them, where `Swarm(redact=...)` says what nobody should.
 
 Only texts and numbers are hidden, so a copy has the shape of the event it was made of. What the form of the API says (roles, ids, names of
-tools) is left as it is, or nobody could tell which call an event is about. Pieces of a reply are left out: a secret that is cut in two is
-found in neither half.
+tools) is left as it is, or nobody could tell which call an event is about. Images, files and sound become a placeholder. Pieces of a reply
+are left out: a secret that is cut in two is found in neither half.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 from pydantic_core import to_jsonable_python
 
 from .events import Delta, Done, Event, MessageAdded, MessageDone, Nested, PartialOutput, Paused, PolicyActed, ToolDone, ToolStarted
+from .legal import is_dict
+from .parts import SEEN, placeholder
 from .types import Pending, Response, ToolCall
 
 Redact: TypeAlias = Callable[[Any], Any]
@@ -86,8 +88,10 @@ def _pending(call: Pending, redact: Redact) -> Pending:
 
 def _said(value: Any, redact: Redact) -> Any:
     """A message, or a part of one."""
-    if isinstance(value, dict):
-        parts = cast("dict[str, Any]", value).items()
+    if is_dict(value):
+        if value.get("type") in SEEN:  # nobody can tell by its data what an image shows
+            return {"type": "text", "text": redact(placeholder(value))}
+        parts = value.items()
         return {key: part if key in _FORM and isinstance(part, str) else _said(part, redact) for key, part in parts}
     if isinstance(value, list):
         return [_said(part, redact) for part in cast("list[Any]", value)]

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from .arguments import Arguments, arguments_of
+from .arguments import Arguments, arguments_of, read_object
 from .errors import AgentError, SchemaWarning
 from .schema import Json, NotStrict, read_docstring, strictly
 from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
@@ -67,6 +67,8 @@ class Tool:
         fn: the function.
         is_async: whether it is known to be a coroutine function.
         approval, timeout, retries, enabled, exclusive, strict, inline, examples, effect, max_chars: as given to `tool`.
+        parameters: the JSON Schema that is sent as it is, for a function of **kwargs whose signature does not say it; the function then
+            gets the model's object unchecked. None: as the signature says.
         context_parameter: whether it has a parameter `context_variables`.
         run_parameter: the name of the parameter annotated `RunInfo`, or None.
         handoff: the Handoff it was made for, or None.
@@ -96,6 +98,7 @@ class Tool:
         "max_chars",
         "name",
         "nested",
+        "parameters",
         "retries",
         "run_parameter",
         "strict",
@@ -118,9 +121,12 @@ class Tool:
         examples: Sequence[str] = (),
         effect: Literal["repeatable", "once"] = "repeatable",
         max_chars: int | None = None,
+        parameters: Json | None = None,
         handoff: Handoff | None = None,
     ) -> None:
-        self.fn = fn
+        if isinstance(fn, Tool):
+            fn, parameters = fn.fn, fn.parameters if parameters is None else parameters
+        self.fn: Function = fn
         self.name = _checked_name(fn, name)
         self._description = description
         self.approval = approval
@@ -133,6 +139,7 @@ class Tool:
         self.examples = tuple(examples)
         self.effect: Literal["repeatable", "once"] = effect
         self.max_chars = max_chars
+        self.parameters = parameters
         self.handoff = handoff
         self.nested: Callable[[Run, str, Json], Flow] | None = None
         self.changing = callable(description) or callable(enabled) or not enabled
@@ -187,7 +194,7 @@ class Tool:
     def _made_wire(self) -> Json:
         text, descriptions = self._docstring()
         text = self._description if isinstance(self._description, str) else text
-        parameters = self._arguments.schema(self.name).parameters(descriptions)
+        parameters = self._arguments.schema(self.name).parameters(descriptions) if self.parameters is None else self.parameters
         function: Json = {"name": self.name, **({"description": text} if text else {}), "parameters": parameters}
         if self.strict:
             try:
@@ -204,6 +211,8 @@ class Tool:
         Raises:
             NotStrict: it has none.
         """
+        if self.parameters is not None:
+            return strictly(self.parameters)
         if self._arguments.signature.rest is not None:
             raise NotStrict("it takes **kwargs")
         return strictly(self._arguments.schema(self.name).parameters(self._docstring()[1]))
@@ -222,6 +231,8 @@ class Tool:
         Raises:
             ToolArgumentsError: its text tells the model what to correct.
         """
+        if self.parameters is not None:
+            return read_object(raw, self.name)
         return self._arguments.values(raw, self.name, self.loose)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -321,7 +332,7 @@ def tool(
     def wrap(function: Function) -> Tool:
         agents = _agent_tool(function)
         made = Tool(
-            function.fn if isinstance(function, Tool) else function,
+            function,
             name=name,
             description=agents.description if agents is not None and description is None else description,
             approval=approval,

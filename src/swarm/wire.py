@@ -16,6 +16,7 @@ from pydantic_core import SchemaSerializer, core_schema, from_json
 from .effects import Message
 from .encoded import Encoded, Pieces
 from .legal import is_dict, json_text
+from .parts import for_provider
 
 if TYPE_CHECKING:
     from .models.profiles import Profile
@@ -247,8 +248,10 @@ def wire(messages: Iterable[Message], instructions: str | None, profile: Profile
 
 
 def _settle_content(sent: Message, message: Message, profile: Profile) -> None:
-    """Empty content in the form the provider wants; None means null, which only a message that says something else may have."""
+    """Content in the form the provider wants; None means null, which only a message that says something else may have."""
     content: Any = sent.get("content")
+    if profile.unseen and isinstance(content, list):
+        content = sent["content"] = [for_provider(part, profile.unseen) for part in cast("list[Message]", content)]
     if profile.refuse_empty_text and isinstance(content, list):
         parts = cast("list[dict[str, Any]]", content)
         content = sent["content"] = [part for part in parts if part.get("type") != "text" or part.get("text")]

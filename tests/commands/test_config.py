@@ -130,7 +130,9 @@ def test_the_client_of_a_file(desk: Commands) -> None:
 
 def test_an_eval_of_a_configuration(desk: Commands) -> None:
     """D80: with its policies."""
-    desk.write("cases.json", '[{"conversation": [{"role": "user", "content": "refund order 7"}], "function": "refund", "agent": "refunds"}]')
+    desk.write(
+        "cases.json", '[{"conversation": [{"role": "user", "content": "refund order 7"}], "function": "refund", "agent": "refunds"}]'
+    )
     assert desk("eval", "desk.toml", "cases.json", "--offline", "--allow", "desk_tools").exit_code == 0
     desk.write("desk.toml", TEXT.replace('roles = "clerk"\n', 'roles = "nobody"\n'))
     assert desk("eval", "desk.toml", "cases.json", "--offline", "--allow", "desk_tools").exit_code == 1

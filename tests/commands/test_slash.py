@@ -11,6 +11,7 @@ from swarm import Agent, Result, Swarm, load_state, tool
 from swarm.commands.conversation import Conversation
 from swarm.commands.display import Lines
 from swarm.commands.slash import Slash
+from swarm.errors import ServerError
 from swarm.models.scripted import ScriptedModel, call
 from tests.commands.conftest import Commands
 
@@ -151,6 +152,8 @@ def test_two_agents_of_one_name_cannot_be_told_apart(session: Session, swarm: Co
         ("/load nothing.json", "Error: /load: No such file or directory: nothing.json\n"),
         ("/save no/such/folder.json", "Error: /save: No such file or directory: no/such/folder.json\n"),
         ("/save", "Error: /save: type /save FILE\n"),
+        ("/attach", "Error: /attach: type /attach FILE\n"),
+        ("/attach nothing.png", "Error: /attach: No such file or directory: nothing.png\n"),
         ("/context all", "Error: /context: type /context\n"),
     ],
 )
@@ -161,7 +164,7 @@ def test_what_goes_wrong_is_one_line(session: Session, line: str, told: str) -> 
 def test_a_command_that_there_is_not_lists_those_that_there_are(session: Session) -> None:
     shown = session.do("/nonsense 1")
     assert "there is no command /nonsense" in shown
-    for name in ("/context", "/agent", "/reset", "/save FILE", "/load FILE", "/help", "/quit"):
+    for name in ("/context", "/agent", "/attach FILE", "/reset", "/save FILE", "/load FILE", "/help", "/quit"):
         assert name in shown
     assert "/save FILE" in session.do("/help")
 
@@ -172,3 +175,31 @@ def test_a_history_that_was_saved_in_the_middle_goes_on(session: Session, swarm:
     session.do("/load it.json")
     session.say("well?")
     assert [message["role"] for message in session.model.requests[0]["messages"]] == ["system", "user", "assistant", "tool", "user"]
+
+
+def test_files_go_with_what_is_said_next(session: Session, swarm: Commands) -> None:
+    """O06: once, together with the words, and they stay in the conversation."""
+    (swarm.folder / "my dot.png").write_bytes(b"dot")
+    swarm.write("notes.txt", "About dots.")
+    assert session.do("/attach my dot.png") == "attached my dot.png: [image/png, 3 bytes]\n"
+    assert session.do("/attach notes.txt") == "attached notes.txt: its text\n"
+    session.say("hello")
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,ZG90"}}
+    content = [{"type": "text", "text": "hello"}, image, {"type": "text", "text": "\nnotes.txt:\nAbout dots."}]
+    assert session.model.requests[0]["messages"][1]["content"] == content
+    session.say("buy")
+    assert [message["content"] for message in session.model.requests[1]["messages"] if message["role"] == "user"] == [content, "buy"]
+    assert session.do("/save it.json").startswith("saved to it.json")
+    assert session.do("/load it.json").startswith("loaded it.json")
+    assert session.conversation.messages[0]["content"] == content
+
+
+def test_what_was_attached_is_kept_until_it_was_answered() -> None:
+    """O06: a model that fails has not seen it; `/reset` forgets it."""
+    conversation = Conversation(ScriptedModel([ServerError("down")]), Agent())
+    conversation.attached.append({"type": "text", "text": "notes.txt: About dots."})
+    with pytest.raises(ServerError):
+        conversation.reply("hello", lambda _: None, lambda _, agent: {})
+    assert len(conversation.attached) == 1
+    conversation.reset()
+    assert conversation.attached == []

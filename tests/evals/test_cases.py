@@ -89,9 +89,9 @@ def test_three_formats_say_the_same(tmp_path: Path, name: str, text: str, lines:
 def test_the_shipped_cases_load_as_they_are() -> None:
     """D60, U04"""
     cases = load_cases(*(ROOT / "examples" / name / "evals" for name in ("airline", "triage_agent", "weather_agent")))
-    assert len(cases) >= 70
-    assert all(case.is_first_reply_only and case.place for case in cases)
+    assert sum(case.is_first_reply_only for case in cases) >= 70
     assert sum(bool(case.arguments) for case in cases) > 3
+    assert all(case.place for case in cases)
 
 
 def test_yaml_keeps_dates_as_texts(tmp_path: Path) -> None:

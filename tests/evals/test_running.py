@@ -97,7 +97,7 @@ def test_a_case_names_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EvalError, match=r"c\.json:1: there is no agent called 'Sales'; there are Triage, Refunds"):
         played(case("a", agent="Sales", function="None", place="c.json:1"))
     with pytest.raises(EvalError, match="case 'a': there are several agents called 'Refunds'"):
-        played(case("a", agent="Refunds", function="None"), agents=[Agent(name="Refunds")])
+        played(case("a", agent="Refunds", function="None"), agents=[Agent(name="Refunds"), refunds])
 
 
 def test_each_conversation_has_its_own_variables() -> None:

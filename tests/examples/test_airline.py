@@ -177,7 +177,7 @@ def test_cancelling_for_credits(drive: Drive) -> None:
 
 
 def test_nobody_gets_both_refund_and_credits_or_a_refund_twice(drive: Drive) -> None:
-    """What makes a payment happen once is the record, not the model."""
+    """D70: what makes a payment happen once is the record, not the model."""
     talk = Talk(drive, flight_cancel, context())
     talk.say("a refund", call("initiate_refund"), "Done.")
     talk.say("and the credits, and the refund again", [call("initiate_flight_credits"), call("initiate_refund")], "Sorry.")
@@ -300,7 +300,7 @@ def test_a_flight_that_has_departed(drive: Drive) -> None:
 
 @pytest.mark.parametrize("booking", ["MA6H2C", "NOSUCH"], ids=["of somebody else", "unknown"])
 def test_a_booking_that_is_not_the_customers(drive: Drive, booking: str) -> None:
-    """Both are told the same, so that nobody learns which codes there are."""
+    """D70: both are told the same, so that nobody learns which codes there are."""
     known: dict[str, Any] = {**context(), "booking": booking}
     before = known["airline"].rows("SELECT * FROM booking"), known["airline"].rows("SELECT * FROM payment")
     change = Talk(drive, flight_change, known)

@@ -39,6 +39,7 @@ def act(airline: Airline, customer: str, what: str) -> Any:
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(CODES)), st.sampled_from(["change", "refund", "credits", "bag"])), max_size=12))
 def test_whatever_is_done_money_and_seats_add_up(steps: list[tuple[str, str]]) -> None:
+    """D70"""
     airline = Airline()
     for customer, what in steps:
         act(airline, customer, what)
@@ -58,7 +59,7 @@ def test_whatever_is_done_money_and_seats_add_up(steps: list[tuple[str, str]]) -
 
 
 def test_the_last_seat_goes_to_one_of_many(tmp_path: Path) -> None:
-    """Threads on one connection, and two connections to one file."""
+    """D70: threads on one connection, and two connections to one file."""
     airlines = [Airline(tmp_path / "meadow.sqlite"), Airline(tmp_path / "meadow.sqlite")]
     people = [f"C{number}" for number in range(20)]
     for person in people:
@@ -80,6 +81,7 @@ def test_the_last_seat_goes_to_one_of_many(tmp_path: Path) -> None:
 
 
 def test_a_refund_asked_for_by_twenty_threads_is_made_once() -> None:
+    """D70"""
     airline = Airline()
     with ThreadPoolExecutor(20) as pool:
         came_to = list(pool.map(act, [airline] * 20, ["40217"] * 20, ["refund", "credits"] * 10))
@@ -124,6 +126,7 @@ def interrupted(*_: Any) -> None:
 
 
 def test_what_fails_half_way_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D70"""
     airline = Airline()
     before = [airline.rows(f"SELECT * FROM {table}") for table in ("booking", "seat", "payment", "customer")]
     for what in ("change", "refund", "credits"):

@@ -72,7 +72,7 @@ def failed(results: dict[str, CaseResult]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_gold_actions_pass_and_each_repetition_has_a_database_of_its_own(domain: Domain) -> None:
-    """U04"""
+    """U04, D71"""
     results = played(domain, some(domain))
     assert len(results) == 2 * len(SAMPLE[domain])
     assert failed(results) == {}
@@ -82,13 +82,14 @@ def test_gold_actions_pass_and_each_repetition_has_a_database_of_its_own(domain:
 @pytest.mark.check
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_gold_actions_of_all_tasks_pass(domain: Domain) -> None:
-    """U04"""
+    """U04, D71"""
     results = played(domain, evals.cases(domain))
     assert len(results) == 2 * {"airline": 50, "retail": 115}[domain]
     assert failed(results) == {}
 
 
 def test_a_change_that_was_not_made_is_found_out() -> None:
+    """D71"""
     writes = ("book_reservation", "cancel_reservation", "update_reservation_flights", "update_reservation_baggages", "send_certificate")
     cases = some("airline")
     results = played("airline", cases, (*writes, "update_reservation_passengers"))

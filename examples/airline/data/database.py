@@ -116,7 +116,7 @@ class Airline:
 
     def __init__(self, path: str | Path = ":memory:", clock: Callable[[], datetime] = sample_clock) -> None:
         self._clock = clock
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         weakref.finalize(self, self._connection.close)
         self._lock = threading.RLock()
         self._connection.execute("PRAGMA foreign_keys = ON")

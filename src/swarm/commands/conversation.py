@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
 
+from ..attachments import user_message
 from ..context import copied
 from ..core import Swarm
 from ..errors import Cancelled
@@ -36,6 +37,7 @@ class Conversation:
         agent: who is active now.
         messages: the whole history.
         context: the context variables as they are now.
+        attached: content parts that go with the next message.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Conversation:
         self.agent = self._first
         self.messages: list[dict[str, Any]] = []
         self.context: dict[str, Any] = copied(self._first_context)
+        self.attached: list[dict[str, Any]] = []
 
     def reply(self, text: str, show: Show, decide: Decide) -> Response | None:
         """Say something, and let the agents work until they have answered.
@@ -88,7 +91,7 @@ class Conversation:
         Raises:
             Exception: whatever ended a run.
         """
-        said = [*self.messages, {"role": "user", "content": text}]
+        said = [*self.messages, user_message(text, *self.attached)]
         self._decide = decide
         try:
             response = self._listen(said, show)
@@ -113,6 +116,7 @@ class Conversation:
         if response is None or not response.messages:
             return
         self.messages = [*said, *response.messages]
+        self.attached = []
         self.agent = response.agent or self.agent
         self.context = response.context_variables
         self._met.append(self.agent)

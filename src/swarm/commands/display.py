@@ -15,12 +15,14 @@ from ..events import (
     Event,
     HandedOff,
     LimitHit,
+    MessageAdded,
     MessageDone,
     Nested,
     PolicyActed,
     ToolDone,
     ToolStarted,
 )
+from ..parts import placeholders
 from ..repl.visible import call_text, json_line, visible
 from ..types import Response, ToolCall
 
@@ -77,6 +79,8 @@ class Lines:
                 self._call(event.id, event.name, event.arguments, margin)
             case ToolDone():
                 self._result(event.call, str(event.message["content"]), margin)
+            case MessageAdded() if shown := placeholders(event.message):
+                self._line(f"{margin}  <- {' '.join(shown)}", "dim")
             case HandedOff():
                 self._line(f"{margin}  => {event.agent} hands over to {event.to}", "green")
             case LimitHit():
@@ -98,6 +102,8 @@ class Lines:
 
     def _message(self, event: MessageDone, margin: str) -> None:
         message = event.message
+        if shown := placeholders(message):
+            self._say(event.agent, f" {' '.join(shown)}" if self._said else " ".join(shown), margin)
         if not self._said and not message.get("tool_calls"):
             refusal = message.get("refusal")
             self._say(event.agent, f"(refused) {refusal}" if refusal else "(no text)", margin)

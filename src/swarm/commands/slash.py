@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from ..attachments import attachment
 from ..errors import SwarmError
 from ..offers import table_of
+from ..parts import placeholder
 from .conversation import Conversation
 from .display import Display
 from .failure import Failure
@@ -30,6 +32,7 @@ class Slash:
         self._commands: dict[str, tuple[str, str, Callable[[str], None]]] = {
             "/context": ("", "show the context variables", self._context),
             "/agent": ("", "show the active agent and its tools", self._agent),
+            "/attach": ("FILE", "send a file with what is said next", self._attach),
             "/reset": ("", "begin anew, with the first agent", self._reset),
             "/save": ("FILE", "write the conversation to a file", self._save),
             "/load": ("FILE", "go on with a conversation from a file", self._load),
@@ -76,6 +79,12 @@ class Slash:
             parameters = ", ".join(function["parameters"].get("properties", {}))
             first_line = str(function.get("description", "")).partition("\n")[0]
             self._display.note(f"  {tool.name}({parameters}) {first_line}".rstrip())
+
+    def _attach(self, file: str) -> None:
+        path = Path(file).expanduser()
+        part = attachment(path)
+        self._conversation.attached.append(part)
+        self._display.note(f"attached {path.name}: {'its text' if part['type'] == 'text' else placeholder(part)}")
 
     def _reset(self, _: str) -> None:
         self._conversation.reset()

@@ -94,6 +94,11 @@ def _split(target: str) -> tuple[str, str]:
     return place, name
 
 
+def is_configuration(target: str) -> bool:
+    """Whether a target names a configuration: `shop.toml` or `shop.toml:agent`."""
+    return target.endswith(_CONFIGURATIONS) or target.rpartition(":")[0].endswith(_CONFIGURATIONS)
+
+
 def load_configured(target: str, allow: Sequence[str] | None = None) -> tuple[Configuration, Agent] | None:
     """The configuration that a target names, and the agent of it; None if the target is something else.
 
@@ -107,11 +112,9 @@ def load_configured(target: str, allow: Sequence[str] | None = None) -> tuple[Co
         Failure: there is no such file, or no such agent in it.
         ConfigFileError: there is something wrong in it.
     """
-    path, colon, name = target.rpartition(":")
-    if not colon or not path.endswith(_CONFIGURATIONS):
-        path, name = target, ""
-    if not path.endswith(_CONFIGURATIONS):
+    if not is_configuration(target):
         return None
+    path, name = (target, "") if target.endswith(_CONFIGURATIONS) else target.rsplit(":", 1)
     if not Path(path).is_file():
         raise Failure(f"there is no file {path!r}", 2)
     from ..ext.config import load_config

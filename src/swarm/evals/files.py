@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,10 @@ from .problems import EvalError
 _SUFFIXES = (".json", ".yaml", ".yml", ".csv")
 _NAMES = ("handoffs", "tags")
 _JSON_CELLS = ("context_variables", "arguments", "calls", "state", "text", "user", "data")
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+# Names of fields, good enough for an error message: the first of a name counts, though it may stand inside another field.
+_NAME = re.compile(r'"([a-z_]+)"[ \t\r\n]*:')
 
 
 @dataclass(slots=True)
@@ -71,43 +76,42 @@ def entries_in(file: Path) -> list[Entry]:
     return list(read(file, text))
 
 
+class _Lines:
+    """Which line a place in a text is on, without counting from the beginning each time."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [found.start() for found in re.finditer("\n", text)]
+
+    def of(self, at: int) -> int:
+        """The line, from 1."""
+        return bisect_left(self._ends, at) + 1
+
+
 def _json(file: Path, text: str) -> Iterator[Entry]:
     """A list, read item by item, since the decoder of the standard library tells where an item ends but not where it is."""
-    decoder, at = json.JSONDecoder(), _skip(text, 0)
+    decoder, lines, at = json.JSONDecoder(), _Lines(text), _skip(text, 0)
     if text[at : at + 1] != "[":
-        raise EvalError(f"{file}:{_line(text, at)}: a file of cases is a list of objects, [{{...}}, {{...}}]")
+        raise EvalError(f"{file}:{lines.of(at)}: a file of cases is a list of objects, [{{...}}, {{...}}]")
     at = _skip(text, at + 1)
     while text[at : at + 1] != "]":
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise EvalError(f"{file}:{error.lineno}: no JSON: {error.msg} (column {error.colno})") from None
-        line = _line(text, at)
-        yield _entry(file, line, value, _field_lines(text, at, end))
+        line, names = lines.of(at), _NAME.finditer(text, at, end)
+        yield _entry(file, line, value, {found[1]: lines.of(found.start()) for found in reversed(list(names))})
         at = _skip(text, end)
         if text[at : at + 1] not in ("]", ","):
-            raise EvalError(f"{file}:{_line(text, at)}: no JSON: a comma or the end of the list is missing after the case of line {line}")
+            raise EvalError(f"{file}:{lines.of(at)}: no JSON: a comma or the end of the list is missing after the case of line {line}")
         if text[at] == ",":
             at = _skip(text, at + 1)
     if text[at + 1 :].strip():
-        raise EvalError(f"{file}:{_line(text, _skip(text, at + 1))}: something follows the end of the list; remove it")
+        raise EvalError(f"{file}:{lines.of(_skip(text, at + 1))}: something follows the end of the list; remove it")
 
 
 def _skip(text: str, at: int) -> int:
-    found = re.compile(r"[ \t\r\n]*").match(text, at)
+    found = _SPACE.match(text, at)
     return found.end() if found is not None else at
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def _field_lines(text: str, start: int, end: int) -> dict[str, int]:
-    """Where names of fields stand first; good enough for an error message, as a name inside a text may mislead it."""
-    lines: dict[str, int] = {}
-    for found in re.compile(r'"([a-z_]+)"[ \t\r\n]*:').finditer(text, start, end):
-        lines.setdefault(found[1], _line(text, found.start()))
-    return lines
 
 
 def _entry(file: Path, line: int, value: Any, lines: dict[str, int]) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -47,8 +47,7 @@ class Player:
     _by_name: dict[str, list[Agent]] = field(init=False, default_factory=dict[str, list[Agent]])
 
     def __post_init__(self) -> None:
-        for agent in dict.fromkeys([self.agent, *self.agents, *read_graph(self.agent, *self.agents).agents]):
-            self._by_name.setdefault(agent.name, []).append(agent)
+        self._know([self.agent, *self.agents])
 
     def check(self, cases: Sequence[Case]) -> None:
         """Make sure that each case can be played, and that something of it is looked at.
@@ -57,8 +56,14 @@ class Player:
             EvalError: one cannot, or nothing is; or two have one id.
         """
         check_ids(cases)
+        if any(case.agent is not None and case.agent not in self._by_name for case in cases):
+            self._know([agent for agent in read_graph(self.agent, *self.agents).agents if agent.name not in self._by_name])
         for case in cases:
             self._check(case)
+
+    def _know(self, agents: Iterable[Agent]) -> None:
+        for agent in dict.fromkeys(agents):
+            self._by_name.setdefault(agent.name, []).append(agent)
 
     def _check(self, case: Case) -> None:
         where, found = case.place or f"case {case.id!r}", self._by_name.get(case.agent, []) if case.agent is not None else [self.agent]
@@ -118,9 +123,9 @@ class Player:
         return {**((given() if callable(given) else given) or {}), **case.context_variables}
 
     def _state(self, case: Case, outcome: Outcome) -> Any:
-        if case.is_first_reply_only or self.state is None:
-            return outcome.context_variables
-        return self.state(outcome.context_variables)
+        if case.is_first_reply_only:  # nothing has changed, and nobody asks
+            return None
+        return outcome.context_variables if self.state is None else self.state(outcome.context_variables)
 
     async def _converse(self, case: Case, outcome: Outcome, seed: int) -> None:
         policies = self.policies if self.seed is None else [*self.policies, _Seeded(seed)]

@@ -93,7 +93,8 @@ class CaseResult:
             "not run" where functions are not run.
         handoffs: who handed over to whom, as pairs of names.
         stop_reason: as of the Response, or "error".
-        state: what the scorer of the state compares: the context variables, or what a function made of them.
+        state: what the scorer of the state compares: the context variables, or what a function made of them; None if only the first
+            reply was asked for.
         usage: `input_tokens`, `output_tokens`, `cached_tokens`, `reasoning_tokens`, `model_calls`, and `cost` in US dollars or None.
         seconds: how long the conversation took.
         error: None, or what failed as `type` and `message`; that is no answer of the agents, yet counts as not passed.

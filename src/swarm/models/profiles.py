@@ -38,6 +38,7 @@ class Profile:
         system_first: whether only the first message may be a system message, so that later ones go as the user's.
         empty_content: content of an assistant message that only calls tools: null, no such key, or "".
         refuse_empty_text: whether empty text is refused, so that a placeholder must stand for it.
+        unseen: types of content parts that are refused or passed over, so that words must stand in their place.
         name_field: whether messages may have a `name`.
         parallel_flag: whether `parallel_tool_calls` may be sent.
         stream_usage: whether `stream_options={"include_usage": true}` may be sent, and is needed for usage in streams.
@@ -66,6 +67,7 @@ class Profile:
     system_first: bool = False
     empty_content: Literal["null", "absent", "empty"] = "null"
     refuse_empty_text: bool = False
+    unseen: frozenset[str] = frozenset()
     name_field: bool = True
     parallel_flag: bool = True
     stream_usage: bool = False
@@ -122,6 +124,7 @@ def _check_pattern(field: str, pattern: str | None, made: str) -> None:
 
 # A longer id is refused (github.com/camel-ai/camel/issues/2215); other providers make longer ones, and a history may hold theirs.
 _FORTY = ".{1,40}"
+_FILE = frozenset(("file",))
 
 PROFILES = {
     profile.name: profile
@@ -167,10 +170,11 @@ PROFILES = {
         ),
         # platform.claude.com/docs/en/api/openai-sdk, which ignores a response_format; empty text blocks are refused
         # (github.com/anthropics/anthropic-sdk-python/issues/461),
-        # and arguments that are no object (github.com/anthropics/anthropic-sdk-typescript/issues/648).
+        # and arguments that are no object (github.com/anthropics/anthropic-sdk-typescript/issues/648); sound is taken out unread.
         Profile(
             "anthropic",
             refuse_empty_text=True,
+            unseen=frozenset(("input_audio",)),
             empty_content="absent",
             stream_usage=True,
             object_arguments=True,
@@ -178,19 +182,22 @@ PROFILES = {
         ),
         # reasoning_content must come back (api-docs.deepseek.com/guides/thinking_mode), on every assistant message, "" where there was none
         # (github.com/earendil-works/pi/pull/3659); content must be text then (github.com/can1357/oh-my-pi/pull/788). Not the developer role
-        # (github.com/earendil-works/pi/issues/1048), and max_tokens (api-docs.deepseek.com/api/create-chat-completion). Of formats only
+        # (github.com/earendil-works/pi/issues/1048), and max_tokens (api-docs.deepseek.com/api/create-chat-completion). Of content parts
+        # only text, or every request from there on is refused (github.com/rikkahub/rikkahub/issues/1433). Of formats only
         # json_object (api-docs.deepseek.com/guides/json_mode), where what is no JSON, as a call may be, becomes blanks.
         Profile(
             "deepseek",
             stream_usage=True,
             empty_content="empty",
             fill=frozenset(("reasoning_content",)),
+            unseen=frozenset(("image_url", "input_audio", "file")),
             max_tokens="max_tokens",
             response_format="json_object",
         ),
         # Arguments must be JSON (github.com/HKUDS/nanobot/issues/1487); one system message, first (github.com/can1357/oh-my-pi/issues/958).
-        # json_schema with few models, json_object with most (alibabacloud.com/help/en/model-studio/qwen-structured-output).
-        Profile("dashscope", stream_usage=True, system_first=True, object_arguments=True, response_format="json_object"),
+        # json_schema with few models, json_object with most (alibabacloud.com/help/en/model-studio/qwen-structured-output). No files
+        # (github.com/QwenLM/qwen-code/pull/2028).
+        Profile("dashscope", stream_usage=True, system_first=True, object_arguments=True, unseen=_FILE, response_format="json_object"),
         # A message without text is refused (github.com/langbot-app/LangBot/issues/1205); null beside calls is not
         # (github.com/AstrBotDevs/AstrBot/pull/6551). Not beside tools: hexdocs.pm/req_llm/ReqLLM.Providers.XAI.html.
         Profile("xai", stream_usage=True, refuse_empty_text=True, response_format="json_schema"),
@@ -200,26 +207,44 @@ PROFILES = {
         Profile("openrouter", object_arguments=True, id_pattern=_FORTY),
         # github.com/ollama/ollama/blob/main/openai/openai.go: max_completion_tokens is not read, and "invalid tool call arguments". With a
         # format, here and in the three below, a model can write nothing else, so it never calls (github.com/ollama/ollama/issues/8095).
-        # Schemas of functions reach the model and bind nothing (issues/17597).
-        Profile("ollama", stream_usage=True, object_arguments=True, max_tokens="max_tokens", response_format="json_schema"),
+        # Schemas of functions reach the model and bind nothing (issues/17597). A file is an "invalid message format" (openai/openai.go).
+        Profile("ollama", stream_usage=True, object_arguments=True, unseen=_FILE, max_tokens="max_tokens", response_format="json_schema"),
         # github.com/ggml-org/llama.cpp: arguments of any model whose template wants an object (common/chat.cpp, func_args_not_string);
         # templates that take a system message first or not at all (issues/20733); max_tokens: tools/server/README.md.
-        # Arguments are held to their schema with and without strict (pull/9639).
+        # Arguments are held to their schema with and without strict (pull/9639). A file is an "unsupported content[].type".
         Profile(
             "llama.cpp",
             stream_usage=True,
             system_first=True,
             object_arguments=True,
+            unseen=_FILE,
             max_tokens="max_tokens",
             response_format="json_schema",
         ),
         # github.com/vllm-project/vllm: arguments that are no JSON (issues/43995); a system message later than first (issues/41114); a
-        # format beside tools (issues/39929). Strict functions: docs/features/tool_calling.md, "Constrained Decoding Behavior".
-        Profile("vllm", strict_tools=True, stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
+        # format beside tools (issues/39929). Strict functions: docs/features/tool_calling.md, "Constrained Decoding Behavior". Parts it
+        # takes, files not among them: vllm/entrypoints/chat_utils.py, MM_PARSER_MAP.
+        Profile(
+            "vllm",
+            strict_tools=True,
+            stream_usage=True,
+            system_first=True,
+            object_arguments=True,
+            unseen=_FILE,
+            response_format="json_schema",
+        ),
         # github.com/sgl-project/sglang: arguments that are no JSON object (pull/28035); it applies the same templates as vLLM. A format
         # beside tools: "Constrained decoding is not compatible with tool calls" (srt/entrypoints/openai/protocol.py).
-        # Strict functions: srt/function_call/function_call_parser.py, get_structure_constraint.
-        Profile("sglang", strict_tools=True, stream_usage=True, system_first=True, object_arguments=True, response_format="json_schema"),
+        # Strict functions: srt/function_call/function_call_parser.py, get_structure_constraint. Parts: ChatCompletionMessageContentPart.
+        Profile(
+            "sglang",
+            strict_tools=True,
+            stream_usage=True,
+            system_first=True,
+            object_arguments=True,
+            unseen=_FILE,
+            response_format="json_schema",
+        ),
         # docs.litellm.ai/docs/completion/usage; it passes on to all of the above, but knows their ids, and puts what it needs into its own.
         # A response_format that the provider behind it lacks is an error (github.com/BerriAI/litellm/issues/2442).
         Profile("litellm", stream_usage=True, object_arguments=True),

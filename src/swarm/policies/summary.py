@@ -9,7 +9,7 @@ from ..effects import CallModel, Flow, Message
 from ..legal import call_name
 from ..messages import text_of
 from ..models.client import model_for
-from ..parts import shortened
+from ..parts import in_words, shortened
 from ..steps import steps
 from ..tokens import about
 from .cutting import MARK
@@ -95,7 +95,7 @@ def _shown(lines: list[str]) -> str:
 
 
 def _line(message: Message) -> str:
-    said = [shortened(text, _LONGEST)] if (text := text_of(message)) else []
+    said = [shortened(text, _LONGEST)] if (text := in_words(message)) else []
     said += [f"(calls {call_name(call)} with {_arguments(call)})" for call in message.get("tool_calls") or ()]
     role = "result" if message["role"] in ("tool", "function") else message["role"]
     return f"{role}: {' '.join(said)}" if said else ""

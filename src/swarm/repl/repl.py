@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from ..core import Swarm
 from ..errors import ModelError
 from ..messages import text_of
-from ..parts import placeholder
+from ..parts import in_words, placeholders
 from ..types import Agent, Response
 from .asking import ask_person
 
@@ -105,10 +105,9 @@ def pretty_print_messages(messages: Iterable[Mapping[str, Any]]) -> None:
         messages: message dicts, as in `Response.messages`.
     """
     for message in messages:
-        placeholders = _placeholders(message)
-        text = " ".join([text_of(message), *placeholders] if placeholders else [text_of(message)])
+        text = in_words(message)
         calls: list[dict[str, Any]] = message.get("tool_calls") or []
-        by_tools = bool(placeholders) and "sender" in message
+        by_tools = "sender" in message and bool(placeholders(message))
         if (message.get("role") != "assistant" and not by_tools) or not (text or calls):
             continue
         print(f"{_BLUE}{_sender(message)}{_PLAIN}:", end=" ")
@@ -157,13 +156,6 @@ def _names(delta: Mapping[str, Any]) -> list[str]:
     calls: list[dict[str, Any]] = delta.get("tool_calls") or []
     functions: list[dict[str, Any]] = [call.get("function") or {} for call in calls]
     return [function["name"] for function in functions if function.get("name")]
-
-
-def _placeholders(message: Mapping[str, Any]) -> list[str]:
-    """One for each content part that is no text."""
-    content: Any = message.get("content")
-    parts = cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
-    return [placeholder(part) for part in parts if part.get("type") != "text"]
 
 
 def _sender(message: Mapping[str, Any]) -> str:

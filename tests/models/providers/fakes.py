@@ -154,7 +154,15 @@ ROUGH: list[dict[str, Any]] = [
     },
     {"role": "tool", "tool_call_id": LONG_ID, "tool_name": "3d_view", "content": ""},
     {"role": "system", "content": "The shop closes soon."},
-    {"role": "user", "content": "And now?"},
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "And now?"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+            {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg=="}},
+        ],
+    },
 ]
 """A history in which every provider finds something to refuse, unless it is put into its form."""
 

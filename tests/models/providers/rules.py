@@ -205,12 +205,25 @@ def open_objects(schema: dict[str, Any], where: str) -> Iterator[str]:
         yield from open_objects(inner, f"{where}.{name}")
 
 
+def no_parts(*types: str) -> Rule:
+    """Types of content parts that are refused, or passed over without a word."""
+
+    def rule(request: Request) -> Iterator[str]:
+        for at, message in each(request):
+            content: Any = message.get("content")
+            found = {part["type"] for part in cast("list[dict[str, Any]]", content)} if isinstance(content, list) else set[str]()
+            yield from (f"messages[{at}]: unknown variant `{kind}`, expected `text`" for kind in types if kind in found)
+
+    return rule
+
+
 SHORT_IDS = ids(r".{1,40}")
 ALSO_BESIDE_TOOLS = formats("json_schema", beside_tools=True)
 ONLY_A_SCHEMA = formats("json_schema")
 ONLY_AN_OBJECT = formats("json_object")
 NO_FORMAT = no_parameters("response_format")
 ANY_ROLE_BUT_DEVELOPER = roles("system", "user", "assistant", "tool")
+NO_FILES = no_parts("file")
 TEMPLATES = (system_first, arguments_are_objects)
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -239,21 +252,22 @@ RULES: dict[str, tuple[Rule, ...]] = {
         no_parameters("parallel_tool_calls"),
         ONLY_A_SCHEMA,
     ),
-    "anthropic": (no_empty_text, arguments_are_objects, ids(r"[a-zA-Z0-9_-]+"), NO_FORMAT),
+    "anthropic": (no_empty_text, arguments_are_objects, ids(r"[a-zA-Z0-9_-]+"), no_parts("input_audio"), NO_FORMAT),
     "deepseek": (
         ANY_ROLE_BUT_DEVELOPER,
         content_is_text,
         must_have("reasoning_content"),
+        no_parts("image_url", "input_audio", "file"),
         no_parameters("max_completion_tokens"),
         ONLY_AN_OBJECT,
     ),
-    "dashscope": (*TEMPLATES, ONLY_AN_OBJECT),
+    "dashscope": (*TEMPLATES, NO_FILES, ONLY_AN_OBJECT),
     "xai": (no_empty_text, ONLY_A_SCHEMA),
     "openrouter": (SHORT_IDS, arguments_are_objects, NO_FORMAT),
-    "ollama": (arguments_are_objects, no_parameters("max_completion_tokens"), ONLY_A_SCHEMA),
-    "llama.cpp": (*TEMPLATES, no_parameters("max_completion_tokens"), ONLY_A_SCHEMA),
-    "vllm": (*TEMPLATES, ONLY_A_SCHEMA),
-    "sglang": (*TEMPLATES, ONLY_A_SCHEMA),
+    "ollama": (arguments_are_objects, NO_FILES, no_parameters("max_completion_tokens"), ONLY_A_SCHEMA),
+    "llama.cpp": (*TEMPLATES, NO_FILES, no_parameters("max_completion_tokens"), ONLY_A_SCHEMA),
+    "vllm": (*TEMPLATES, NO_FILES, ONLY_A_SCHEMA),
+    "sglang": (*TEMPLATES, NO_FILES, ONLY_A_SCHEMA),
     "litellm": (arguments_are_objects, NO_FORMAT),
     "cerebras": (only_known_fields("reasoning"), ONLY_A_SCHEMA),
 }

@@ -1,0 +1,76 @@
+"""Which tools of a server an agent gets, and under which names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from ...errors import ConfigError
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+Choice: TypeAlias = "Iterable[str] | Callable[[types.Tool], bool] | None"
+"""Names as the server has them, or a function that decides."""
+
+_LONGEST = 64
+
+
+class Naming:
+    """Chooses and names.
+
+    Args:
+        include, exclude, prefix, rename: as for `McpServer`.
+
+    Raises:
+        ConfigError: one of them is no such thing.
+    """
+
+    def __init__(self, include: Choice, exclude: Choice, prefix: str, rename: Mapping[str, str]) -> None:
+        self._wanted = _chooser("include", include)
+        self._unwanted = _chooser("exclude", exclude)
+        self._prefix = prefix
+        self._rename = dict(rename)
+        wrong = [name for name in self._rename.values() if _legal(name) != name]
+        if wrong or _legal(f"{prefix}x") != f"{prefix}x":
+            raise ConfigError(
+                f"{(wrong or [prefix])[0]!r} cannot be in the name of a tool: models allow letters, digits, _ and -, at most 64"
+            )
+
+    def named(self, tools: Iterable[types.Tool]) -> dict[str, types.Tool]:
+        """The tools that are wanted, by names that are legal and unique. Names given by `rename` come first."""
+        chosen = [
+            tool for tool in tools if (self._wanted is None or self._wanted(tool)) and (self._unwanted is None or not self._unwanted(tool))
+        ]
+        found: dict[str, types.Tool] = {}
+        given = {self._rename[tool.name] for tool in chosen if tool.name in self._rename}
+        for tool in chosen:
+            name = self._rename.get(tool.name)
+            if name is None or name in found:
+                name = unique(_legal(self._prefix + tool.name), found.keys() | given)
+            found[name] = tool
+        return found
+
+
+def _chooser(option: str, choice: Choice) -> Callable[[types.Tool], bool] | None:
+    if choice is None or callable(choice):
+        return choice
+    if isinstance(choice, str):
+        raise ConfigError(f"{option}={choice!r} must be a list of names, such as [{choice!r}], or a function of a tool")
+    names = frozenset(choice)
+    return lambda tool: tool.name in names
+
+
+def _legal(name: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:_LONGEST].strip("_") if re.search(r"[^a-zA-Z0-9_-]", name) else name[:_LONGEST]
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """The name, or with the first number that makes it another than those taken; at most 64 characters."""
+    name = name or "tool"
+    candidate, number = name, 2
+    while candidate in taken:
+        suffix = f"_{number}"
+        candidate, number = name[: _LONGEST - len(suffix)] + suffix, number + 1
+    return candidate
