@@ -23,13 +23,19 @@ DESK = '''
 import asyncio
 from swarm import Agent
 from swarm.effects import Reply
+from swarm.errors import RateLimitError
 from swarm.testing import call
+
+tried = []
 
 class Echo:
     async def complete(self, call_):
         said = call_.request["messages"][-1]["content"]
         if said == "fail":
             raise ValueError("out of order")
+        if said == "busy" and not tried:
+            tried.append(said)
+            raise RateLimitError("slow down")
         if said == "wait":
             await asyncio.sleep(60)
         if said.startswith("call "):
@@ -183,6 +189,13 @@ def test_the_airlines_cases_with_the_offline_model(desk: Commands) -> None:
     """D64, U04"""
     done = desk("eval", f"{AIRLINE}/demo.py:agent", f"{AIRLINE}/evals", "--offline", "--min-accuracy", "0.85")
     assert done.exit_code == 0, done.stdout + done.stderr
+
+
+def test_a_model_that_is_busy_is_asked_again(desk: Commands) -> None:
+    """D62: that is no answer of the agents."""
+    desk.write("busy.yaml", "- {conversation: busy, function: None}\n")
+    done = desk("eval", "desk:day", "busy.yaml", *BASE)
+    assert (done.exit_code, "1 of 1" in done.stdout) == (0, True)
 
 
 def test_without_a_model_it_says_how_to_get_one(desk: Commands) -> None:

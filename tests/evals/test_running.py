@@ -6,9 +6,12 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from swarm import Agent, Limits
 from swarm.errors import ConfigError
@@ -144,6 +147,15 @@ def test_a_case_that_cannot_be_played_is_refused_before_any_is(tmp_path: Path, f
 def test_amounts_are_at_least_one(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="must be at least 1"):
         played(case("a", function="None"), **wrong)
+
+
+def test_an_argument_that_there_is_not_is_told_before_anything_is_played() -> None:
+    model = Rules()
+    with pytest.raises(TypeError, match="concurency"):
+        played(case("a", function="None"), client=model, concurency=3)
+    with pytest.raises(TypeError, match="policy"):
+        played(case("a", function="None"), client=model, policies=["Retry"])
+    assert model.requests == []
 
 
 def test_without_a_client_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,3 +360,21 @@ def test_a_scripted_model_serves_one_conversation_after_the_other() -> None:
         refunds, [case("a", text={"equals": "1"}), case("b", text={"equals": "2"})], client=ScriptedModel(["1", "2"]), concurrency=1
     )
     assert results.accuracy == 1
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_wherever_a_file_was_cut_off_what_is_whole_in_it_is_not_played_again(cut: int) -> None:
+    """D63"""
+    cases = [case(f"case {number} ü", function="None") for number in range(4)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "out.jsonl"
+        run_evals(triage, cases, client=Rules(), out=path)
+        data = path.read_bytes()
+        path.write_bytes(data[: cut % (len(data) + 1)])
+        whole = max(0, path.read_bytes().count(b"\n") - 1)
+        model = Rules()
+        results = run_evals(triage, cases, client=model, out=path, resume=True)
+        assert len(model.requests) == 4 - whole
+        assert sorted(result.case for result in results.results) == [each.id for each in cases]
+        assert read_results(path) == results

@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from ..evals import Case, Comparison, EvalError, Results, compare, load_cases, print_results, read_results, run_evals, write_page
+from ..policies import Retry
 from ..types import Agent
 from .failure import Failure, reporting
 from .options import Allow, BaseUrl, Debug, MaxTurns, Model, Offline, Target
@@ -43,6 +44,8 @@ StateOption = Annotated[
         "--state", metavar="MODULE:FUNCTION", help="A function that makes of the context variables what 'state' is compared with."
     ),
 ]
+
+_RETRYING = (Retry(tries=3),)
 
 
 def evaluate(
@@ -78,8 +81,9 @@ def evaluate(
       swarm eval shop:triage evals/ --scorer checks:is_polite --state shop:rows --tag refunds
       swarm eval shop.toml evals/ --allow shop.tools
 
-    The exit code is 1 if fewer passed than --min-accuracy asks for, or significantly fewer than in the --compare file; without
-    either, if any did not pass. It is 2 for cases or options that cannot be used.
+    A model call that fails for the moment is tried three times. The exit code is 1 if fewer passed than --min-accuracy asks
+    for, or significantly fewer than in the --compare file; without either, if any did not pass. It is 2 for cases or options
+    that cannot be used.
     """
     with reporting(debug):
         if resume and out is None:
@@ -132,6 +136,8 @@ def _around(setup: Setup, target: str) -> dict[str, Any]:
     """The agents and what belongs to them: as a configuration says, or as their module has it."""
     if setup.config is not None:
         around = {name: setup.swarm[name] for name in ("policies", "limits", "prices")}
+        if not any(isinstance(policy, Retry) for policy in around["policies"]):
+            around["policies"] = [*around["policies"], *_RETRYING]
         return {"agent": setup.agent, "agents": setup.known, "context_variables": setup.context_variables, **around}
     module = module_of(target)
     listed: Any = getattr(module, "agents", ())
@@ -141,6 +147,7 @@ def _around(setup: Setup, target: str) -> dict[str, Any]:
         "agent": setup.agent,
         "agents": [*setup.known, *others],
         "context_variables": given if isinstance(given, dict) or callable(given) else None,
+        "policies": _RETRYING,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 from ..core import AsyncSwarm
 from ..effects import CallModel, Flow
 from ..inspection import read_graph
-from ..limits import Limits
-from ..prices import Price
 from ..types import Agent, Response, ToolCall, Usage
 from .cases import Case, check_ids
 from .outcome import Outcome
@@ -34,9 +32,7 @@ class Player:
     agent: Agent
     agents: Sequence[Agent]
     client: Any
-    policies: Sequence[Any]
-    limits: Limits | None
-    prices: Mapping[str, Price] | None
+    swarm: dict[str, Any]
     model: str | None
     max_turns: float
     context_variables: dict[str, Any] | Callable[[], dict[str, Any]] | None
@@ -47,6 +43,7 @@ class Player:
     _by_name: dict[str, list[Agent]] = field(init=False, default_factory=dict[str, list[Agent]])
 
     def __post_init__(self) -> None:
+        self._swarm([])  # a wrong argument is found before anything is played
         self._know([self.agent, *self.agents])
 
     def check(self, cases: Sequence[Case]) -> None:
@@ -128,8 +125,7 @@ class Player:
         return outcome.context_variables if self.state is None else self.state(outcome.context_variables)
 
     async def _converse(self, case: Case, outcome: Outcome, seed: int) -> None:
-        policies = self.policies if self.seed is None else [*self.policies, _Seeded(seed)]
-        swarm = AsyncSwarm(self.client, policies=policies, limits=self.limits, prices=self.prices)
+        swarm = self._swarm([] if self.seed is None else [_Seeded(seed)])
         if case.user is None:
             await self._run(swarm, case, outcome)
             return
@@ -139,6 +135,10 @@ class Player:
             await self._run(swarm, case, outcome)
             if outcome.stop_reason != "complete":
                 break
+
+    def _swarm(self, policies: list[Any]) -> AsyncSwarm:
+        options: dict[str, Any] = {**self.swarm, "policies": [*self.swarm.get("policies", ()), *policies]}
+        return AsyncSwarm(self.client, **options)
 
     async def _run(self, swarm: AsyncSwarm, case: Case, outcome: Outcome) -> None:
         response = await swarm.run(

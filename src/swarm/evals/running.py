@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from uuid import uuid4
 
-from ..limits import Limits
 from ..models.default import default_client
-from ..prices import Price
 from ..types import Agent
 from .cases import Case, digest_of
 from .playing import Player, Simulate
@@ -25,9 +23,6 @@ async def evaluate(
     cases: Iterable[Case],
     *,
     client: Any = None,
-    policies: Sequence[Any] = (),
-    limits: Limits | None = None,
-    prices: Mapping[str, Price] | None = None,
     model: str | None = None,
     max_turns: float = float("inf"),
     agents: Sequence[Agent] = (),
@@ -42,13 +37,14 @@ async def evaluate(
     resume: bool = False,
     on_result: Callable[[CaseResult], Any] | None = None,
     target: str | None = None,
+    **swarm: Any,
 ) -> Results:
     """Play cases and score them.
 
     Args:
         agent: who hears the cases that name no agent.
         cases: from `load_cases`, or made.
-        client, policies, limits, prices: as for `AsyncSwarm`; limits hold for each run.
+        client: who is asked, as for `AsyncSwarm`.
         model, max_turns: as `model_override` and `max_turns` of `AsyncSwarm.run`.
         agents: others that cases name, beside those that can be reached from `agent`.
         context_variables: copied for each conversation, those of the case over them; or a function that makes fresh ones for each.
@@ -62,8 +58,10 @@ async def evaluate(
         resume: go on with that file, and play only what is missing or failed.
         on_result: called with each result, those in the file first.
         target: what the results call the agent; by default its name.
+        swarm: further arguments of `AsyncSwarm`: policies, limits, prices, ...; limits hold for each run.
 
     Raises:
+        TypeError: an argument that there is not.
         EvalError: cases that cannot be played, before any is; a file that is there already, or that is of another run.
         ConfigError: no client was given and the environment names none.
         ValueError: `repeat` or `concurrency` below 1.
@@ -71,9 +69,8 @@ async def evaluate(
     if repeat < 1 or concurrency < 1:
         raise ValueError(f"repeat={repeat} and concurrency={concurrency} must be at least 1")
     cases, own, asked = list(cases), named(scorers), client if client is not None else default_client()
-    swarm: dict[str, Any] = {"client": asked, "policies": policies, "limits": limits, "prices": prices}
     run: dict[str, Any] = {"model": model, "max_turns": max_turns, "context_variables": context_variables, "seed": seed}
-    player = Player(agent, agents, **swarm, **run, state=state, scorers=own, simulate=simulate)
+    player = Player(agent, agents, asked, swarm, **run, state=state, scorers=own, simulate=simulate)
     player.check(cases)
     header = _header(player, cases, repeat, target or agent.name)
     if out is None:
