@@ -37,8 +37,9 @@ bench-quick: $(VENV)/.dev  ## what a turn and an import cost, and a run over HTT
 	$(BIN)/python -m benchmarks.import_cost
 	$(BIN)/python -m benchmarks --without-peers
 
-bench-scale: $(VENV)/.dev  ## 10,000 conversations at once in one process
+bench-scale: $(VENV)/.dev  ## 10,000 conversations at once in one process; an eval of 1,000, killed and resumed
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.eval_cost
 
 nightly: $(VENV)/.dev  ## every test, the slow ones too, with many more generated cases
 	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=nightly

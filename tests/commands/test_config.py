@@ -51,13 +51,13 @@ def desk(swarm: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 
 def test_a_check_that_finds_nothing(desk: Commands) -> None:
-    """D81"""
+    """D74"""
     done = desk("config", "check", "desk.toml", "--allow", "desk_tools")
     assert (done.exit_code, done.stdout) == (0, "desk.toml: nothing wrong. Desk begins; agents: 2, policies: 1\n")
 
 
 def test_a_check_tells_all_with_lines(desk: Commands) -> None:
-    """D81"""
+    """D74"""
     desk.write("other.yaml", "agents:\n  a:\n    modle: x\n")
     done = desk("config", "check", "desk.toml", "other.yaml")
     assert done.exit_code == 1
@@ -86,7 +86,7 @@ def test_the_schema_is_printed_or_written(desk: Commands) -> None:
 
 
 def test_every_command_takes_a_configuration(desk: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D80: with its policies and its context variables."""
+    """D73: with its policies and its context variables."""
     done = desk("run", "desk.toml:refunds", "refund order 7", "--offline", "--allow", "desk_tools")
     assert done.exit_code == 0
     assert "Permission allowed refund" in done.stdout and "refunded 7" in done.stdout
@@ -109,7 +109,7 @@ def test_every_command_takes_a_configuration(desk: Commands, monkeypatch: pytest
     ],
 )
 def test_a_target_that_cannot_be_had(desk: Commands, target: str, told: str, code: int) -> None:
-    """D82: nothing is imported that the command does not allow."""
+    """D75: nothing is imported that the command does not allow."""
     desk.write("plain.toml", "[agents.a]\n")
     desk.write("desk_tools.py", "raise SystemExit('imported')")
     done = desk("run", target, "hi", "--offline")
@@ -129,7 +129,7 @@ def test_the_client_of_a_file(desk: Commands) -> None:
 
 
 def test_an_eval_of_a_configuration(desk: Commands) -> None:
-    """D80: with its policies."""
+    """D73: with its policies."""
     desk.write(
         "cases.json", '[{"conversation": [{"role": "user", "content": "refund order 7"}], "function": "refund", "agent": "refunds"}]'
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -222,6 +223,17 @@ def test_a_scorer_that_fails_is_an_error_and_no_verdict_on_the_agents() -> None:
         "the scorer 'broken' failed: KeyError: 'brief'",
     ]
     assert all(not result.passed and result.scores == {} and len(result.messages) == 2 for result in results)
+
+
+def test_scorers_that_block_hold_up_nobody() -> None:
+    """D62: as many as there are conversations wait for each other."""
+    together = threading.Barrier(12)
+
+    def waits(case: Case, outcome: Outcome) -> bool:
+        return together.wait(20) < 12
+
+    results = run_evals(triage, [case(f"{number}") for number in range(12)], client=Rules(), concurrency=12, scorers=[waits]).results
+    assert all(result.passed for result in results)
 
 
 def test_names_of_scorers_are_their_own() -> None:

@@ -76,7 +76,7 @@ def test_texts_are_no_markup_and_move_no_cursor() -> None:
     run = Results(a_header(target="[b]x[/b]"), [a_result(passed=False, scores={"[i]": score}, tags=["[u]", "b"], place="a\x07.json:1")])
     for told in (as_text(run), printed(run, 200, colour=False)):
         assert "[b]x[/b], 1 case" in told
-        assert "  [i]: expected [red]a[/red], got b\ufffd[2J forged, why [/bold] \ufffdright to left" in told
+        assert "  [i]: why [/bold] \ufffdright to left; expected [red]a[/red], got b\ufffd[2J forged" in told
         assert "[u]" in told
         assert "\x07" not in told
 
@@ -96,6 +96,12 @@ def test_errors_and_long_reasons() -> None:
     assert line.endswith("…")
 
 
+def test_why_comes_first_and_the_rest_in_short() -> None:
+    score = Score(False, 0.0, ["find", "refund"], "y" * 400, "call 2 is missing")
+    told = as_text(Results(a_header(), [a_result(passed=False, scores={"calls": score})]))
+    assert f'  calls: call 2 is missing; expected ["find", "refund"], got {"y" * 99}…' in told
+
+
 def test_a_run_that_is_not_over() -> None:
     assert as_text(Results(a_header(cases=3), [a_result()])).splitlines()[0] == (
         "shop:triage, 3 cases, model gpt-4o-mini, not finished: 1 of 3 results"
@@ -107,6 +113,6 @@ def test_a_comparison_is_told() -> None:
     """E08"""
     new = a_run({f"t/{n}": [n > 6] for n in range(9)})
     told = as_text(new, compared=compare(a_run({f"t/{n}": [True] for n in range(9)}), new)).splitlines()
-    assert "Worse: -77.8 points over 9 shared cases (95 % interval -97.2 to -30.1), 0 cases fixed, 7 broken; p = 0.0156" in told
+    assert "Worse: -77.8 points over 9 shared cases (95 % interval -97.2 to -30.1), 0 cases fixed, 7 broken; p = 0.0078, one-sided" in told
     assert "broken: t/0 (100% to 0%), t/1 (100% to 0%), t/2 (100% to 0%), t/3 (100% to 0%)," in "\n".join(told)
     assert not any(line.startswith("fixed") for line in told)

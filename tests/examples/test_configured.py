@@ -22,7 +22,7 @@ def desk(drive: Drive, agent: str, *turns: Any, **context: Any) -> Response:
 
 
 def test_the_file_is_what_it_says() -> None:
-    """D80"""
+    """D73"""
     assert {key: (agent.name, len(agent.functions), len(agent.handoffs)) for key, agent in config.agents.items()} == {
         "desk": ("Desk", 0, 2),
         "loans": ("Loans", 2, 1),
@@ -33,7 +33,7 @@ def test_the_file_is_what_it_says() -> None:
 
 
 def test_a_book_is_renewed(drive: Drive) -> None:
-    """D80"""
+    """D73"""
     turns = [call("transfer_to_loans"), call("due_date", {"book": "Momo"}), call("renew", {"book": "Momo"}), "It is renewed."]
     response = desk(drive, "desk", *turns)
     assert response.agent is config.agents["loans"]

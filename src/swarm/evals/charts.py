@@ -55,7 +55,7 @@ def difference(value: float, interval: Interval, told: str) -> str:
     for mark, anchor in ((-reach, "start"), (0.0, "middle"), (reach, "end")):
         x = {"start": 20.0, "middle": _WIDTH / 2, "end": _WIDTH - 20.0}[anchor]
         parts.append(f'<text x="{x}" y="56" text-anchor="{anchor}">{mark:+.0%}</text>' if mark else _text(x, 56, "0", anchor))
-    return _svg(f"0 0 {_WIDTH} 62", told, parts)
+    return _svg(f"0 0 {_WIDTH} 62", told, parts, ' class="plot"')
 
 
 def histogram(values: Sequence[float], named: Named, told: str) -> str:

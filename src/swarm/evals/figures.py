@@ -74,5 +74,6 @@ def verdict(compared: Comparison) -> str:
     """What a comparison comes to, as a sentence."""
     ends = f"{points(compared.interval[0])} to {points(compared.interval[1])}"
     told = f"{points(compared.difference)} points over {counted(compared.cases, 'shared case')} (95 % interval {ends}), "
-    told += f"{counted(len(compared.fixed), 'case')} fixed, {len(compared.broken):,} broken; {chance(compared.p_value)}"
+    told += f"{counted(len(compared.fixed), 'case')} fixed, {len(compared.broken):,} broken; "
+    told += f"{chance(compared.p_worse)}, one-sided" if compared.is_worse else chance(compared.p_value)
     return f"{compared.verdict.capitalize()}: {told}"

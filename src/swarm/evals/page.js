@@ -45,8 +45,8 @@ function lineOf(result) {
   if (result.error) return result.error;
   const wrong = result.scores.find((score) => !score.passed);
   if (!wrong) return result.said;
-  const told = [wrong.expected && `expected ${wrong.expected}`, wrong.actual && `got ${wrong.actual}`, wrong.reason].filter(Boolean);
-  return `${wrong.name}: ${told.join(", ")}`;
+  const told = [wrong.expected && `expected ${wrong.expected}`, wrong.actual && `got ${wrong.actual}`].filter(Boolean).join(", ");
+  return `${wrong.name}: ${[wrong.reason, told].filter(Boolean).join("; ")}`;
 }
 
 function make(tag, className, ...inside) {

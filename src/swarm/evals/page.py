@@ -263,7 +263,7 @@ def _comparison(compared: Comparison) -> str:
     told = f"Difference {figures.points(compared.difference)} points"
     parts = [
         f'<p class="verdict"><span class="{kind}">{escape(head)}</span>:{escape(rest)}.</p>',
-        charts.difference(compared.difference, compared.interval, told).replace("<svg", '<svg class="plot"', 1),
+        charts.difference(compared.difference, compared.interval, told),
         f'<div class="pair">{_changes("Broken", compared.broken)}{_changes("Fixed", compared.fixed)}</div>',
         _before_and_after(compared),
     ]

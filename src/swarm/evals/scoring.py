@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
+from ..drivers.aio import in_worker
+from ..drivers.threads import Job
 from .cases import ANY_CALLS, Case, state_hash
 from .conditions import broken_conditions, count_of
 from .matching import difference
@@ -120,7 +121,7 @@ async def scores_of(case: Case, outcome: Outcome, own: dict[str, Scorer]) -> dic
 async def _asked(scorer: Any, case: Case, outcome: Outcome) -> Any:
     if iscoroutinefunction(scorer) or iscoroutinefunction(scorer.__call__):
         return await scorer(case, outcome)
-    said = await asyncio.to_thread(scorer, case, outcome)
+    said = await in_worker(Job(lambda: scorer(case, outcome)))  # not asyncio's threads, which hold up the end of a process
     return await said if hasattr(said, "__await__") else said
 
 

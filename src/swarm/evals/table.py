@@ -26,7 +26,7 @@ _FAILURES = 20
 """So many cases that failed are listed; the page and the file of results have them all."""
 _CONFUSED = 3
 _CHANGED = 10
-_LONGEST = 300
+_LONGEST, _BRIEF = 300, 100
 _NARROW = 64
 
 _Row = tuple[str, Share | None]
@@ -184,11 +184,10 @@ def _why(result: CaseResult) -> Iterator[str]:
 
 
 def _reason(score: Score) -> str:
-    expected, actual = text_of(score.expected), text_of(score.actual)
-    told = [f"expected {expected}" if expected else "", f"got {actual}" if actual else "", score.reason]
-    return ", ".join(filter(None, told))
+    told = [("expected ", text_of(score.expected)), ("got ", text_of(score.actual))]
+    return "; ".join(filter(None, [score.reason, ", ".join(name + _short(text, _BRIEF) for name, text in told if text)]))
 
 
-def _short(text: str) -> str:
+def _short(text: str, limit: int = _LONGEST) -> str:
     line = plain(text)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -24,7 +24,7 @@ def test_the_schema_in_the_docs_is_the_one_of_the_code() -> None:
 
 @pytest.mark.parametrize("text", [WHOLE, ALL, *(path.read_text(encoding="utf-8") for path in FILES)])
 def test_it_takes_what_is_right(text: str) -> None:
-    """D80"""
+    """D73"""
     assert FILES
     jsonschema_rs.validator_for(json_schema()).validate(tomllib.loads(text))
 

@@ -39,14 +39,14 @@ ONE = "functions_from = [{modules}]\n[agents.a]\nfunctions = ['{function}']\n"
     ],
 )
 def test_what_no_function_is_taken_for(problems: Problems, path: str, told: str) -> None:
-    """D82"""
+    """D75"""
     (found,) = problems(ONE.format(modules="'shop'", function=path))
     assert found.startswith("3: agents.a.functions[0]: ")
     assert told in found
 
 
 def test_a_module_must_be_on_both_lists(load: Load, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """D82: what is on one of them only is not even imported."""
+    """D75: what is on one of them only is not even imported."""
     write("trap_one.py", "raise SystemExit('imported')")
     write("fine_one.py", "def f(): return 1\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -97,7 +97,7 @@ def test_a_module_that_cannot_be_imported(
 @pytest.mark.parametrize("name", ["../secret.md", "/etc/hostname", "link.md", "sub/../../secret.md"])
 @pytest.mark.parametrize("key", ["instructions", "cache"])
 def test_files_outside_of_the_folder_are_not_read(tmp_path: Path, name: str, key: str) -> None:
-    """D82: nor through a link."""
+    """D75: nor through a link."""
     (tmp_path / "secret.md").write_text("secret")
     folder = tmp_path / "in"
     (folder / "sub").mkdir(parents=True)
@@ -121,7 +121,7 @@ def test_files_outside_of_the_folder_are_not_read(tmp_path: Path, name: str, key
     ],
 )
 def test_a_schema_that_leads_elsewhere_is_refused(schema: dict[str, object], told: str) -> None:
-    """D82"""
+    """D75"""
     with pytest.raises(AgentError, match=told):
         type_of_schema(schema)
 
@@ -147,7 +147,7 @@ def test_a_missing_extra_is_named(load: Load, monkeypatch: pytest.MonkeyPatch, h
 
 
 def test_nothing_is_evaluated(load: Load) -> None:
-    """D82: neither braces nor what looks like code in a text."""
+    """D75: neither braces nor what looks like code in a text."""
     text = "{__import__('os').system('x')} $HOME ${HOME} %(x)s"
     assert load(f'[agents.a]\ninstructions = "{text}"\n').agent.instructions == text
     assert MODULES

@@ -94,7 +94,7 @@ def whole(load: Load, write: Write) -> Any:
 
 
 def test_agents_are_what_the_file_says(whole: Any) -> None:
-    """D80"""
+    """D73"""
     triage, refunds, sales = whole.agents.values()
     assert list(whole.agents) == ["triage", "refunds", "sales"]
     assert whole.agent is triage
@@ -143,7 +143,7 @@ def test_what_stands_around_them(whole: Any) -> None:
 
 
 def test_a_run_with_it(whole: Any, drive: Drive) -> None:
-    """D80: conditions, approvals and types of a file hold in each mode."""
+    """D73: conditions, approvals and types of a file hold in each mode."""
     shop.calls.clear()
     turns: list[Any] = [call("to_refunds"), [call("look_up", {"order": 7}), call("refund", {"order": 7, "amount": 20})], '{"number": 7}']
     response = drive(whole.agent, "my money, please", turns, swarm={key: value for key, value in whole.options.items() if key != "limits"})
@@ -189,7 +189,7 @@ def test_one_agent_is_the_one_that_begins(load: Load) -> None:
 
 
 def test_all_mistakes_of_the_form_are_told_at_once(problems: Problems) -> None:
-    """D81"""
+    """D74"""
     found = problems(
         """\
         agnet = "triage"
@@ -256,7 +256,7 @@ def test_all_mistakes_of_the_form_are_told_at_once(problems: Problems) -> None:
 
 
 def test_all_mistakes_of_the_building_are_told_at_once(problems: Problems) -> None:
-    """D81"""
+    """D74"""
     found = problems(
         """\
         functions_from = ["shop"]
@@ -340,7 +340,7 @@ def test_one_mistake(problems: Problems, text: str, told: str) -> None:
 
 @given(st.integers(0, 12), st.sampled_from(["model_calls = 'x'", "toknes = 3", "on_limit = 3", "seconds = true"]), st.data())
 def test_a_mistake_is_on_its_line(tmp_path_factory: pytest.TempPathFactory, above: int, mistake: str, data: st.DataObject) -> None:
-    """D81: whatever stands above it."""
+    """D74: whatever stands above it."""
     fillers = st.sampled_from(
         ["", "# [limits]", "agent = 'a'", "prices.x = {input = 1, output = 2}", "context_variables.t = '''\n\n[x]\n'''"]
     )
@@ -362,7 +362,7 @@ AMOUNTS = st.dictionaries(st.sampled_from(["model_calls", "tokens", "handoffs", 
 def test_what_is_written_out_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, agents: dict[str, Any], amounts: dict[str, int]
 ) -> None:
-    """D80: in TOML and in YAML alike."""
+    """D73: in TOML and in YAML alike."""
     folder, first = tmp_path_factory.mktemp("config"), next(iter(agents))
     written: dict[str, Any] = {
         "agent": first,

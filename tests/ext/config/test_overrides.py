@@ -52,7 +52,7 @@ def value(config: Any, path: str) -> Any:
     ],
 )
 def test_a_variable_is_a_value(load: Load, variable: str, text: str, path: str, expected: Any) -> None:
-    """D83"""
+    """D76"""
     assert value(load(TEXT, environ={variable: text}), path) == expected
 
 
@@ -87,7 +87,7 @@ def test_the_environment_of_the_process_is_taken(write: Write, monkeypatch: pyte
     ],
 )
 def test_a_variable_that_does_not_fit(problems: Problems, variable: str, text: str, told: str) -> None:
-    """D83: it is named, as the place of the mistake."""
+    """D76: it is named, as the place of the mistake."""
     (found,) = problems(TEXT, environ={variable: text})
     assert found.startswith(f"{variable}: ")
     assert told in found

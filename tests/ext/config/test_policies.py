@@ -41,7 +41,7 @@ PAIRS = [
 
 
 def test_every_policy_can_be_said() -> None:
-    """D80"""
+    """D73"""
     parts = {"Allow", "Block", "Deny", "Summary"}
     assert set(POLICIES) == set(policies.__all__) - parts
     assert set(CHECKS) == {*checks.__all__, "function"}
@@ -49,7 +49,7 @@ def test_every_policy_can_be_said() -> None:
 
 @pytest.mark.parametrize(("name", "kind", "form"), PAIRS, ids=[pair[0] for pair in PAIRS])
 def test_every_argument_can_be_said(name: str, kind: Any, form: Any) -> None:
-    """D80: and what is left out is what the class takes then."""
+    """D73: and what is left out is what the class takes then."""
     arguments = inspect.signature(kind).parameters
     said = {field.alias or key: field for key, field in form.model_fields.items() if key != "type"}
     assert {key for key in arguments if key not in said and (name, key) not in NO_DATA} == set()
@@ -140,7 +140,7 @@ requests_per_minute = 60
 
 
 def test_all_of_them_are_made(load: Load) -> None:
-    """D80"""
+    """D73"""
     config = load(ALL)
     assert [type(policy).__name__ for policy in config.policies] == [
         line.partition('"')[2].rstrip('"') for line in ALL.splitlines() if line.startswith("type")
@@ -150,7 +150,7 @@ def test_all_of_them_are_made(load: Load) -> None:
 
 
 def test_rules_and_approvals_hold_in_a_run(load: Load, drive: Drive) -> None:
-    """D80"""
+    """D73"""
     config = load("[[policies]]\n".join(ALL.split("[[policies]]\n")[:6]))
     shop.calls.clear()
     turns = [[call("refund", {"order": 1, "amount": 80}), call("refund", {"order": 2, "amount": 13}), call("refund", {"order": 3})], "damn"]

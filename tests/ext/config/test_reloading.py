@@ -51,7 +51,7 @@ def watched(write: Write) -> Iterator[Watched]:
 
 
 def test_a_change_is_read(watched: Watched) -> None:
-    """D84"""
+    """D77"""
     first = watched.reloading.config
     watched.write("x.toml", TEXT.format(model="two"))
     second = watched.next()
@@ -61,7 +61,7 @@ def test_a_change_is_read(watched: Watched) -> None:
 
 
 def test_a_file_that_is_put_in_the_place_of_another_is_read(watched: Watched) -> None:
-    """D84: editors write a new file and give it the old name."""
+    """D77: editors write a new file and give it the old name."""
     for model in ("two", "three"):
         new = watched.write("x.toml~", TEXT.format(model=model))
         os.replace(new, watched.path)
@@ -69,7 +69,7 @@ def test_a_file_that_is_put_in_the_place_of_another_is_read(watched: Watched) ->
 
 
 def test_a_change_of_another_file_is_read(watched: Watched) -> None:
-    """D84: in another folder too."""
+    """D77: in another folder too."""
     watched.write("texts/a.md", "Two.")
     assert watched.next().agent.instructions == "Two."
     watched.write("more/b.md", "Three.")
@@ -80,7 +80,7 @@ def test_a_change_of_another_file_is_read(watched: Watched) -> None:
 
 
 def test_a_broken_file_leaves_the_last_good_one(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
-    """D84: and says so, until it is whole again."""
+    """D77: and says so, until it is whole again."""
     good = watched.reloading.config
     with caplog.at_level(logging.INFO, "swarm.config"):
         watched.write("x.toml", "[agents.a]\nmodle = 3\n")
@@ -100,7 +100,7 @@ def test_a_broken_file_leaves_the_last_good_one(watched: Watched, caplog: pytest
 
 
 def test_a_file_that_is_named_before_it_is_there(watched: Watched) -> None:
-    """D84: the version becomes good when it comes."""
+    """D77: the version becomes good when it comes."""
     watched.write("x.toml", TEXT.format(model="two").replace("a.md", "late.md"))
     assert isinstance(watched.next(), ConfigFileError)
     watched.write("texts/late.md", "Late.")
@@ -108,7 +108,7 @@ def test_a_file_that_is_named_before_it_is_there(watched: Watched) -> None:
 
 
 def test_a_run_keeps_the_version_it_began_with(watched: Watched) -> None:
-    """D84"""
+    """D77"""
     config = watched.reloading.config
     model = ScriptedModel([call("look_up", {"order": 1}), "Done."])
     seen = 0
@@ -138,7 +138,7 @@ def test_it_can_be_asked_to_look(write: Write) -> None:
 
 
 def test_closing_ends_the_thread(write: Write) -> None:
-    """D84: as often as one likes, and from inside of a callback too."""
+    """D77: as often as one likes, and from inside of a callback too."""
     before = threading.active_count()
     watched = Watched(write)
     assert threading.active_count() == before + 1
