@@ -43,11 +43,14 @@ def demo(
             return
         module = gallery.load(name)
         at_hand = model or base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
-        client = client_for(offline or not at_hand, base_url)
+        offline = offline or not at_hand
+        client = client_for(offline, base_url)
         options = run_options(model, max_turns)
+        display.note(f"{name}: {module.about}")
+        if prepare := getattr(module, "prepare", None):
+            prepare(offline, display.note)
         around = getattr(module, "options", None)
         conversation = Conversation(client, module.agent, module.context_variables, options, agents_in(module).values(), around)
-        display.note(f"{name}: {module.about}")
         display.note(about_model(conversation.client, module.agent, model))
         Talk(conversation, display, debug).hold(say or ())
 

@@ -1,7 +1,8 @@
 """The examples that are shipped: in a checkout under `examples/`, in an installed package under `swarm/_examples`.
 
-Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line); and, where
-policies or limits belong to it, `options` for the Swarm.
+Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line). It may also
+hold `prepare(offline, note)`, called once before the talk: `offline` says whether the offline model answers, `note` tells the person.
+`options` are further arguments of the Swarm, where policies or limits belong to it.
 """
 
 from __future__ import annotations
