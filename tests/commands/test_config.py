@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from swarm.commands import mcp
+from swarm.commands.failure import Failure
 from swarm.commands.setup import load_setup
 from swarm.errors import ConfigError
 from swarm.ext.config import json_schema
@@ -136,3 +138,25 @@ def test_an_eval_of_a_configuration(desk: Commands) -> None:
     assert desk("eval", "desk.toml", "cases.json", "--offline", "--allow", "desk_tools").exit_code == 0
     desk.write("desk.toml", TEXT.replace('roles = "clerk"\n', 'roles = "nobody"\n'))
     assert desk("eval", "desk.toml", "cases.json", "--offline", "--allow", "desk_tools").exit_code == 1
+
+
+def test_agents_over_mcp_keep_their_policies(desk: Commands) -> None:
+    """D73"""
+    agents, swarm = mcp._offered(["desk.toml"], ["desk_tools"], True, None)
+    assert [agent.name for agent in agents] == ["Desk"]
+    assert [type(policy).__name__ for policy in swarm["policies"]] == ["Permission"]
+    assert type(swarm["client"]).__name__ == "OfflineModel"
+    with pytest.raises(Failure, match="a configuration is served alone"):
+        mcp._offered(["desk.toml", "desk_tools:agent"], ["desk_tools"], True, None)
+
+
+def test_a_conversation_that_is_kept(desk: Commands) -> None:
+    """D73: what the file says holds in a session too."""
+    command = ("chat", "desk.toml:refunds", "--offline", "--allow", "desk_tools", "--session", "one", "--say")
+    assert "Permission allowed refund" in desk(*command, "refund order 7").stdout
+    assert "refunded 8" in desk(*command, "refund order 8").stdout
+
+
+def test_a_type_needs_a_module(desk: Commands) -> None:
+    desk.write("x.toml", "[agents.a]\noutput_type = 'int'\n")
+    assert "x.toml:2: agents.a.output_type: 'int' must be a dotted path: module.name" in desk("config", "check", "x.toml").stdout

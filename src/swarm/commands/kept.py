@@ -59,5 +59,5 @@ class KeptConversation(Conversation):
         """
         raise Failure("this conversation is kept in a session: leave, and load the file in one that is not")
 
-    def _new(self, said: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], None]:
-        return said[len(self.messages) :], None
+    def _new(self, said: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        return said[len(self.messages) :], None if self.messages else self.context

@@ -443,3 +443,85 @@ def test_numbers_that_json_cannot_hold(load: Load) -> None:
     assert isinstance(load("[agents.a]\n").agent, Agent)
     assert tool_of(shop.look_up).name == "look_up"
     assert MODULES["shop"] is shop
+
+
+KEYS = st.sampled_from(
+    [
+        "agents",
+        "a",
+        "b",
+        "name",
+        "model",
+        "instructions",
+        "file",
+        "function",
+        "functions",
+        "use",
+        "agent",
+        "handoffs",
+        "to",
+        "when",
+        "similar_to",
+        "policies",
+        "type",
+        "check",
+        "pattern",
+        "rules",
+        "allow",
+        "deny",
+        "tools",
+        "limits",
+        "tokens",
+        "clients",
+        "client",
+        "base_url",
+        "api_key_env",
+        "defaults",
+        "model_settings",
+        "output_type",
+        "history_filter",
+        "last",
+        "prices",
+        "input",
+        "functions_from",
+        "context_variables",
+        "embed",
+        "routes",
+        "start",
+        "on",
+        "strategy",
+        "schema",
+        "secrets",
+        "profile",
+        "parallel_tools",
+    ]
+)
+SOMETHING = st.sampled_from(
+    [*"ab", "x.y", "shop.look_up", "Retry", "Guardrail", "Pattern", "Permission", "Router", 0, 1, -1, 0.5, True, None, ""]
+)
+ANYTHING = st.recursive(
+    SOMETHING, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=4)), max_leaves=20
+)
+VARIABLES = st.dictionaries(
+    st.lists(st.sampled_from(["AGENTS", "A", "LIMITS", "TOKENS", "POLICIES", "0", "MODEL_SETTINGS", "X"]), min_size=2, max_size=4).map(
+        lambda parts: f"SWARM_{'__'.join(parts)}"
+    ),
+    st.sampled_from(["1", "x", "{}", "[1]", "null"]),
+    max_size=2,
+)
+
+
+@given(st.dictionaries(KEYS, ANYTHING, max_size=5), st.dictionaries(st.sampled_from("ab"), ANYTHING, max_size=2), VARIABLES)
+def test_whatever_stands_there_is_taken_or_told(
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any], agents: dict[str, Any], environ: dict[str, str]
+) -> None:
+    """D74: each mistake has a line of the file, or the name of a variable."""
+    path = tmp_path_factory.getbasetemp() / "anything.yaml"
+    path.write_text(json.dumps({**data, **({"agents": agents} if agents else {})}, indent=1), encoding="utf-8")
+    try:
+        load_config(path, modules=MODULES, environ=environ)
+    except ConfigFileError as error:
+        lines = path.read_text(encoding="utf-8").count("\n") + 1
+        for problem in error.problems:
+            assert problem.source in environ if problem.line is None else problem.line <= lines
+            assert problem.text and "\n" not in problem.text

@@ -91,3 +91,8 @@ def test_a_variable_that_does_not_fit(problems: Problems, variable: str, text: s
     (found,) = problems(TEXT, environ={variable: text})
     assert found.startswith(f"{variable}: ")
     assert told in found
+
+
+def test_a_value_that_is_no_table_takes_none(problems: Problems) -> None:
+    (found,) = problems("limits = 3\n[agents.a]\n", environ={"SWARM_LIMITS__TOKENS": "1"})
+    assert found.startswith("SWARM_LIMITS__TOKENS: cannot be put into limits, which is no table in ")

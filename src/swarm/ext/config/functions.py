@@ -69,6 +69,8 @@ class Functions:
 
     def _found(self, path: str) -> Any:
         module, _, name = path.rpartition(".")
+        if not module:
+            raise AgentError(f"{path!r} must be a dotted path: module.name")
         if name.startswith("_"):
             raise AgentError(f"{path!r} is not public: names that begin with an underscore are never taken")
         if module not in self._listed:

@@ -16,7 +16,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from .document import Document
 from .fields import form_at, keys_of
 from .form import ConfigurationForm
-from .problems import ConfigFileError, KeyPath, Problem, nearest, value_at
+from .problems import ConfigFileError, KeyPath, Problem, dotted, nearest, value_at
 
 PREFIX = "SWARM_"
 _FREE = (("model_settings",), ("context_variables",))  # tables whose keys are free, so that an override may bring a new one
@@ -48,16 +48,19 @@ def _put(document: Document, variable: str, text: str) -> str | None:
     for part in variable.removeprefix(PREFIX).split("__"):
         found = _named(document, path, part)
         if isinstance(found, list):
-            where = f"of {'.'.join(map(str, path))} in {document.source}" if path else f"of {document.source}"
+            where = f"of {dotted(path)} in {document.source}" if path else f"of {document.source}"
             return f"names nothing: {part.lower()!r} is no key {where}{nearest(part.lower(), found, 'keys')}"
         path = (*path, found)
+    for number in range(1, len(path)):
+        if not isinstance(value_at(document.data, path[:number]), dict | list | None):
+            return f"cannot be put into {dotted(path[:number])}, which is no table in {document.source}"
     form = form_at(ConfigurationForm, document.data, path)
     for value in _readings(form, text):
         with suppress(ValidationError):
             TypeAdapter(form).validate_python(value, strict=True)
             document.put(path, value, variable)
             return None
-    return f"does not fit {'.'.join(map(str, path))}: a text is written as it is; numbers, true, false, lists and tables as in JSON"
+    return f"does not fit {dotted(path)}: a text is written as it is; numbers, true, false, lists and tables as in JSON"
 
 
 def _readings(form: Any, text: str) -> list[Any]:
