@@ -471,6 +471,8 @@ DECISIONS = {
         "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
         "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D68": "A judge model answers apart from what it judges, counts apart, and passes nothing when it fails",
+        "D69": "A simulated user, script or model, talks with whoever is active until it is done, cut off, or a run stops; it counts apart",
         "D70": "An example's application looks up and changes real records: in one transaction, nothing twice, nothing of somebody else's",
         "D71": "The tasks of tau-bench are cases of evals, each on a fresh database that is compared whole at the end",
         "D73": "A configuration in TOML or YAML says agents, handoffs, limits, policies and models",

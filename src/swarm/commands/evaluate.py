@@ -6,11 +6,25 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from ..evals import Case, Comparison, EvalError, Results, compare, load_cases, print_results, read_results, run_evals, write_page
+from ..evals import (
+    Case,
+    Comparison,
+    EvalError,
+    JudgeModel,
+    Results,
+    UserModel,
+    compare,
+    load_cases,
+    print_results,
+    read_results,
+    run_evals,
+    write_page,
+)
+from ..evals.module import options_of
 from ..policies import Retry
 from ..types import Agent
 from .failure import Failure, reporting
@@ -44,6 +58,12 @@ StateOption = Annotated[
         "--state", metavar="MODULE:FUNCTION", help="A function that makes of the context variables what 'state' is compared with."
     ),
 ]
+JudgeOption = Annotated[
+    str | None, typer.Option("--judge-model", metavar="NAME", help="The model that answers the question in 'judge' of a case.")
+]
+UserOption = Annotated[
+    str | None, typer.Option("--user-model", metavar="NAME", help="The model that plays the 'user' of a case who has a goal and no script.")
+]
 
 _RETRYING = (Retry(tries=3),)
 
@@ -62,6 +82,8 @@ def evaluate(
     tag: Tag = None,
     scorer: ScorerOption = None,
     state: StateOption = None,
+    judge_model: JudgeOption = None,
+    user_model: UserOption = None,
     model: Model = None,
     base_url: BaseUrl = None,
     offline: Offline = False,
@@ -78,6 +100,7 @@ def evaluate(
       swarm eval shop:triage evals/ --repeat 5 --concurrency 32 --out new.jsonl --html new.html
       swarm eval shop:triage evals/ --repeat 5 --concurrency 32 --out new.jsonl --resume
       swarm eval shop:triage evals/ --compare old.jsonl --min-accuracy 0.9
+      swarm eval shop:triage calls.yaml --user-model gpt-4o --judge-model gpt-4o
       swarm eval shop:triage evals/ --scorer checks:is_polite --state shop:rows --tag refunds
       swarm eval shop.toml evals/ --allow shop.tools
 
@@ -95,8 +118,8 @@ def evaluate(
             old = None if compare_with is None else _sharing(cases, compare_with)
             setup = _setup(target, allow)
             options = {**_around(setup, target), "scorers": [_function(name) for name in scorer or ()], "target": target}
-            options |= {"state": None if state is None else _function(state)}
-            options |= {"client": setup.client(offline, base_url), "model": model, "repeat": repeat, "concurrency": concurrency}
+            options |= {"state": None if state is None else _function(state), "client": setup.client(offline, base_url), "model": model}
+            options |= _measuring(options, judge_model, user_model) | {"repeat": repeat, "concurrency": concurrency}
             options |= {"seed": seed, "out": out, "resume": resume, "max_turns": float("inf") if max_turns is None else max_turns}
             results = _run(cases, options)
         except EvalError as error:
@@ -134,21 +157,23 @@ def _setup(target: str, allow: list[str] | None) -> Setup:
 
 def _around(setup: Setup, target: str) -> dict[str, Any]:
     """The agents and what belongs to them: as a configuration says, or as their module has it."""
-    if setup.config is not None:
-        around = {name: setup.swarm[name] for name in ("policies", "limits", "prices")}
-        if not any(isinstance(policy, Retry) for policy in around["policies"]):
-            around["policies"] = [*around["policies"], *_RETRYING]
-        return {"agent": setup.agent, "agents": setup.known, "context_variables": setup.context_variables, **around}
-    module = module_of(target)
-    listed: Any = getattr(module, "agents", ())
-    others = [item for item in cast("list[Any]", listed) if isinstance(item, Agent)] if isinstance(listed, list | tuple) else []
-    given: Any = getattr(module, "context_variables", None)
-    return {
-        "agent": setup.agent,
-        "agents": [*setup.known, *others],
-        "context_variables": given if isinstance(given, dict) or callable(given) else None,
-        "policies": _RETRYING,
-    }
+    if setup.config is None:
+        return {**options_of(module_of(target)), "agent": setup.agent, "policies": _RETRYING}
+    around = {name: setup.swarm[name] for name in ("policies", "limits", "prices")}
+    if not any(isinstance(policy, Retry) for policy in around["policies"]):
+        around["policies"] = [*around["policies"], *_RETRYING]
+    return {"agent": setup.agent, "agents": setup.known, "context_variables": setup.context_variables, **around}
+
+
+def _measuring(options: dict[str, Any], judge: str | None, user: str | None) -> dict[str, Any]:
+    """The models that measure, at the server where the agents' models are."""
+    found: dict[str, Any] = {}
+    if judge is not None:
+        judging = JudgeModel(options["client"], model=judge, policies=_RETRYING)
+        found["scorers"] = [*options["scorers"], judging]
+    if user is not None:
+        found["simulate"] = UserModel(options["client"], model=user, policies=_RETRYING)
+    return found
 
 
 def _function(name: str) -> Callable[..., Any]:
