@@ -109,10 +109,7 @@ def evaluate(
     that cannot be used.
     """
     with reporting(debug):
-        if resume and out is None:
-            raise Failure("--resume goes on with the file of --out, which is not given", 2)
-        if html is not None and not html.parent.is_dir():
-            raise Failure(f"there is no folder {html.parent} for {html.name}; make it first", 2)
+        _check_files(out, resume, html)
         try:
             cases = _tagged(load_cases(*files), tag)
             old = None if compare_with is None else _sharing(cases, compare_with)
@@ -130,6 +127,13 @@ def evaluate(
             write_page(results, html, compared=compared)
         if _is_below(results, compared, min_accuracy):
             raise typer.Exit(1)
+
+
+def _check_files(out: Path | None, resume: bool, html: Path | None) -> None:
+    if resume and out is None:
+        raise Failure("--resume goes on with the file of --out, which is not given", 2)
+    if html is not None and not html.parent.is_dir():
+        raise Failure(f"there is no folder {html.parent} for {html.name}; make it first", 2)
 
 
 def _tagged(cases: list[Case], tags: list[str] | None) -> list[Case]:
