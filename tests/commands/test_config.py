@@ -53,13 +53,13 @@ def desk(swarm: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 
 def test_a_check_that_finds_nothing(desk: Commands) -> None:
-    """D74"""
+    """D78"""
     done = desk("config", "check", "desk.toml", "--allow", "desk_tools")
     assert (done.exit_code, done.stdout) == (0, "desk.toml: nothing wrong. Desk begins; agents: 2, policies: 1\n")
 
 
 def test_a_check_tells_all_with_lines(desk: Commands) -> None:
-    """D74"""
+    """D78"""
     desk.write("other.yaml", "agents:\n  a:\n    modle: x\n")
     done = desk("config", "check", "desk.toml", "other.yaml")
     assert done.exit_code == 1

@@ -189,7 +189,7 @@ def test_one_agent_is_the_one_that_begins(load: Load) -> None:
 
 
 def test_all_mistakes_of_the_form_are_told_at_once(problems: Problems) -> None:
-    """D74"""
+    """D78"""
     found = problems(
         """\
         agnet = "triage"
@@ -256,7 +256,7 @@ def test_all_mistakes_of_the_form_are_told_at_once(problems: Problems) -> None:
 
 
 def test_all_mistakes_of_the_building_are_told_at_once(problems: Problems) -> None:
-    """D74"""
+    """D78"""
     found = problems(
         """\
         functions_from = ["shop"]
@@ -340,7 +340,7 @@ def test_one_mistake(problems: Problems, text: str, told: str) -> None:
 
 @given(st.integers(0, 12), st.sampled_from(["model_calls = 'x'", "toknes = 3", "on_limit = 3", "seconds = true"]), st.data())
 def test_a_mistake_is_on_its_line(tmp_path_factory: pytest.TempPathFactory, above: int, mistake: str, data: st.DataObject) -> None:
-    """D74: whatever stands above it."""
+    """D78: whatever stands above it."""
     fillers = st.sampled_from(
         ["", "# [limits]", "agent = 'a'", "prices.x = {input = 1, output = 2}", "context_variables.t = '''\n\n[x]\n'''"]
     )
@@ -515,7 +515,7 @@ VARIABLES = st.dictionaries(
 def test_whatever_stands_there_is_taken_or_told(
     tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any], agents: dict[str, Any], environ: dict[str, str]
 ) -> None:
-    """D74: each mistake has a line of the file, or the name of a variable."""
+    """D78: each mistake has a line of the file, or the name of a variable."""
     path = tmp_path_factory.getbasetemp() / "anything.yaml"
     path.write_text(json.dumps({**data, **({"agents": agents} if agents else {})}, indent=1), encoding="utf-8")
     try:
