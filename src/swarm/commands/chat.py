@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from .conversation import Conversation
 from .failure import reporting
 from .options import AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Say, Target, about_model, client_for, run_options
@@ -16,6 +20,12 @@ def chat(
     base_url: BaseUrl = None,
     offline: Offline = False,
     max_turns: MaxTurns = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="Keep the conversation, or go on with one that is kept.")
+    ] = None,
+    store: Annotated[
+        str, typer.Option("--store", metavar="URL", envvar="SWARM_SESSIONS", help="Where --session keeps it: a file, or postgresql://...")
+    ] = "sessions.db",
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -29,11 +39,20 @@ def chat(
       swarm chat shop:triage --offline --say "I want my money back" --say "item 99"
       printf 'I want my money back\\nitem 99\\n' | swarm chat shop:triage
       swarm chat shop:triage --max-turns 10 --debug
+      swarm chat shop:triage --session user-42
 
     Where no person holds the conversation, the exit code is 1 if a reply failed, and calls that need approval are refused.
     """
     with reporting(debug), displaying(as_json) as display:
         agent, others = load_target(target)
-        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns), known=others)
+        client, options = client_for(offline, base_url), run_options(model, max_turns)
+        if session is None:
+            conversation = Conversation(client, agent, options=options, known=others)
+        else:
+            from .kept import KeptConversation
+            from .sessions import open_store
+
+            kept = open_store(store, may_be_new=True).session(session, agents=others)
+            conversation = KeptConversation(client, agent, kept, options, others)
         display.note(about_model(conversation.client, agent, model))
         Talk(conversation, display, debug).hold(say or ())

@@ -101,12 +101,17 @@ class Conversation:
         return self._decide(call, agent)
 
     def _listen(self, messages: list[dict[str, Any]], show: Show) -> Response | None:
-        stream = self._swarm.stream(self.agent, messages, self.context, **self._options)
+        said, context = self._new(messages)
+        stream = self._swarm.stream(self.agent, said, context, **self._options)
         with suppress(Cancelled), stream, _ctrl_c_cancels() as shielded:
             shown = shielded(show)
             for event in stream:
                 shown(event)
         return stream.response
+
+    def _new(self, said: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """What a run is given: messages and context variables."""
+        return said, self.context
 
     def _keep(self, said: list[dict[str, Any]], response: Response | None) -> None:
         if response is None or not response.messages:

@@ -78,7 +78,7 @@ def kept(store: SessionStore) -> list[dict[str, Any]]:
 
 @streaming
 def test_what_is_shown_is_kept_already(drive: Drive, store: SessionStore) -> None:
-    """M05: whoever sees a whole message, a tool's answer, or the last event, finds it saved."""
+    """M05, D80: whoever sees a whole message, a tool's answer, or the last event, finds it saved."""
     seen: list[str] = []
 
     def look_at(event: Event) -> None:
@@ -112,7 +112,7 @@ def watched(drive: Drive, store: SessionStore, turns: list[Any], look_at: Callab
 
 
 def test_each_step_is_kept_before_the_next_begins(drive: Drive, store: SessionStore) -> None:
-    """M09: the question before the model is asked, a reply before its calls run, a call's answer before the next call."""
+    """M09, D80: the question before the model is asked, a reply before its calls run, a call's answer before the next call."""
     found: list[Any] = []
 
     def note(run: RunInfo) -> str:
@@ -261,7 +261,7 @@ class Saying(ScriptedModel):
 
 
 def test_a_second_run_at_the_same_time_is_refused(drive: Drive, store: SessionStore) -> None:
-    """M09: nothing of it is kept, and the first goes on."""
+    """M09, D81: nothing of it is kept, and the first goes on."""
 
     def second() -> None:
         with pytest.raises(SessionConflict, match=r"another run is at work on the session 's'.*in 60 s at the latest"):
@@ -272,7 +272,7 @@ def test_a_second_run_at_the_same_time_is_refused(drive: Drive, store: SessionSt
 
 
 def test_of_two_runs_that_begin_together_the_second_to_save_gets_a_conflict(drive: Drive, store: SessionStore) -> None:
-    """M09: also on a session that was not there before."""
+    """D81: also on a session that was not there before."""
 
     class Late(StoredSession):
         def begin(self, agent: Agent) -> Any:
@@ -289,7 +289,7 @@ def test_of_two_runs_that_begin_together_the_second_to_save_gets_a_conflict(driv
 
 
 def test_a_run_that_went_silent_is_taken_over_and_cannot_save_any_more(drive: Drive, store: SessionStore, clock: Any) -> None:
-    """M09: fenced by the version, whatever its clock says."""
+    """D81: fenced by the version, whatever its clock says."""
 
     def second() -> None:
         clock.now += 61

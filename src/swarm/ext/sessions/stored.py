@@ -25,13 +25,14 @@ class StoredSession(BaseSession):
         id: its id.
         user: whose it is, or None if nobody said.
         tags: the tags it is to have.
+        store: where it is kept.
     """
 
     def __init__(self, store: SessionStore, id: str, agents: Iterable[Agent], user: str | None, tags: Iterable[str]) -> None:
         self.id = id
         self.user = user
         self.tags = tuple(tags)
-        self._store = store
+        self.store = store
         self._agents = list(agents)
 
     def __repr__(self) -> str:
@@ -40,11 +41,11 @@ class StoredSession(BaseSession):
     @property
     def messages(self) -> list[dict[str, Any]]:
         """Every message, [] if there is none."""
-        return self._store.messages(self.id)
+        return self.store.messages(self.id)
 
     def delete(self) -> bool:
         """Delete it, see `SessionStore.delete`."""
-        return self._store.delete(self.id)
+        return self.store.delete(self.id)
 
     def begin(self, agent: Agent) -> StoredHold:
         """A hold of it for one run.
@@ -54,7 +55,7 @@ class StoredSession(BaseSession):
             SessionError: it belongs to another user, or stands with an agent that is not known.
             StoreError: it cannot be read.
         """
-        store = self._store
+        store = self.store
         loaded = store.loaded(self.id)
         if loaded is None:
             return StoredHold(store, self, None, None)

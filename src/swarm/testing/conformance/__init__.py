@@ -1,4 +1,4 @@
-"""Suites of rules that the author of a model, of a client or of a policy can run against theirs.
+"""Suites of rules that the author of a model, a client, a policy or a store of sessions can run against theirs.
 
 Each is a base class: make a test class of it, say in `make` how yours is made, and run it with pytest. A failure explains the rule.
 """
@@ -6,6 +6,7 @@ Each is a base class: make a test class of it, say in `make` how yours is made, 
 from .failures import FailureConformance
 from .models import ModelConformance
 from .policies import PolicyConformance
+from .sessions import SessionConformance
 from .toolcalls import ToolCallConformance
 
-__all__ = ["FailureConformance", "ModelConformance", "PolicyConformance", "ToolCallConformance"]
+__all__ = ["FailureConformance", "ModelConformance", "PolicyConformance", "SessionConformance", "ToolCallConformance"]
