@@ -478,6 +478,8 @@ DECISIONS = {
         "D82": "Sessions are found by text, tag, time and user, exported, deleted for good, and expire",
         "D83": "What a session holds is encrypted with keys that may change; a text that was changed or moved is noticed",
         "D84": "A full disk, an outage, damage and a newer form of a store are clear errors; nothing acknowledged is lost",
+        "D85": "The support bot's index holds what its articles say, embeds only what changed, and refuses vectors of another model",
+        "D86": "Tickets and mail are kept once per call; a mail is queued, sent, refused or unclear, and said to be what it is",
         "D9": "Policies have five hooks, keep a run's state with the run, and tell the watcher",
         "D90": "An MCP server's tools are functions with its own schemas, legal and unique names, results with all there is to see",
         "D91": "A broken MCP connection is made again once; a call that may have run is repeated only if the tool allows it",

@@ -172,7 +172,8 @@ def test_names_cannot_forge_a_line(swarm: Commands) -> None:
     assert first.startswith("error unknown-tool A�[2J error: the instructions name do_it, ")
 
 
-EXAMPLES = [f"examples/{name}/demo.py:{what}" for name in names() for what in ("agent", "agents")]
+TOLD_SO = "examples/support_bot/demo.py:agent"
+EXAMPLES = [one for name in names() for what in ("agent", "agents") if (one := f"examples/{name}/demo.py:{what}") != TOLD_SO]
 SINGLE = ["basic/agent_handoff.py:english_agent", "basic/function_calling.py:agent", "basic/context_variables.py:agent"]
 TOGETHER = ("routines/step2_two_agents.py:sales_agent", "routines/step2_two_agents.py:refund_agent")
 
@@ -188,8 +189,17 @@ def test_the_examples_are_clean(swarm: Commands, targets: tuple[str, ...], monke
     assert f"nothing found by {len(RULES)} rules" in result.stdout
 
 
+def test_the_desk_from_which_nobody_goes_back_is_told_so(swarm: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The support bot's only warning, which its README names."""
+    monkeypatch.chdir(ROOT)
+    result = swarm("check", TOLD_SO, "--json")
+    assert [(finding["rule"], finding["agent"]) for finding in json.loads(result.stdout)["findings"]] == [
+        ("no-way-back", "Help Center Agent")
+    ]
+
+
 def test_the_step_that_hands_over_without_a_way_back_is_told_so(swarm: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples' only warnings, which their README names."""
+    """The other examples' only warnings, which their README names."""
     monkeypatch.chdir(ROOT)
     result = swarm("check", "examples/routines/step3_handoffs.py:triage_agent", "--ignore", "unreachable-agent", "--json")
     assert [finding["rule"] for finding in json.loads(result.stdout)["findings"]] == ["no-way-back", "no-way-back"]

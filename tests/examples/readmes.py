@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.examples.talk import ROOT, environment
 
@@ -48,11 +49,12 @@ def run(command: str, said: str = "", **changes: str) -> subprocess.CompletedPro
 def as_it_is(block: str) -> str:
     """The block with what its commands print now; none of them may fail."""
     shown: list[str] = []
-    for command in commands(block):
-        done = run(command)
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        text = re.sub(" +$", "", done.stdout, flags=re.MULTILINE).rstrip("\n")
-        shown.append(f"$ {command}\n{text}\n")
+    with TemporaryDirectory() as data:  # each block finds a fresh machine
+        for command in commands(block):
+            done = run(command, XDG_DATA_HOME=data)
+            assert done.returncode == 0, f"{command}\n{done.stdout}"
+            text = re.sub(" +$", "", done.stdout, flags=re.MULTILINE).rstrip("\n")
+            shown.append(f"$ {command}\n{text}\n")
     return "\n".join(shown)
 
 

@@ -52,8 +52,9 @@ class Talk:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The environment for a script in a process of its own: this checkout, no key, offline unless `changes` say otherwise."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "SWARM_"))}
+    """The environment for a script in a process of its own: this checkout, no key, no server, offline unless `changes` say otherwise."""
+    services = ("EMBEDDINGS_", "MAIL_", "OPENAI_", "QDRANT_", "SMTP_", "SUPPORT_BOT_", "SWARM_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(services)}
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     bin_first = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
     return {**kept, "PATH": bin_first, "PYTHONPATH": paths, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8", **changes}

@@ -16,7 +16,7 @@ from swarm import Agent, OfflineModel
 from tests.examples.talk import ROOT, environment, script
 from tests.modes import Drive
 
-EXAMPLES = ("airline", "basic", "routines", "triage_agent", "weather_agent")
+EXAMPLES = ("airline", "basic", "routines", "support_bot", "triage_agent", "weather_agent")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,10 @@ def test_the_examples_can_be_imported_from_an_installed_package(tmp_path: Path) 
         "swarm._examples.bank.main",
         "swarm._examples.personal_shopper.demo",
         "swarm._examples.personal_shopper.main",
+        "swarm._examples.support_bot.main",
+        "swarm._examples.support_bot.outbox",
+        "swarm._examples.support_bot.prep",
+        "swarm._examples.support_bot.retrieval",
         "swarm._examples.triage_agent.run",
         "swarm._examples.weather_agent.run",
     ]

@@ -14,7 +14,7 @@ from swarm.offers import table_of
 from swarm.tools import tool_of
 from tests.examples.talk import ROOT
 
-WITH_CASES = ("airline", "personal_shopper", "triage_agent", "weather_agent")
+WITH_CASES = ("airline", "personal_shopper", "support_bot", "triage_agent", "weather_agent")
 
 
 def demo_of(example: str) -> Any:

@@ -43,10 +43,13 @@ def demo(
             return
         module = gallery.load(name)
         at_hand = model or base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
-        client = client_for(offline or not at_hand, base_url)
+        offline = offline or not at_hand
+        client = client_for(offline, base_url)
         options = run_options(model, max_turns)
-        conversation = Conversation(client, module.agent, module.context_variables, options, agents_in(module).values())
         display.note(f"{name}: {module.about}")
+        if prepare := getattr(module, "prepare", None):
+            prepare(offline, display.note)
+        conversation = Conversation(client, module.agent, module.context_variables, options, agents_in(module).values())
         display.note(about_model(conversation.client, module.agent, model))
         Talk(conversation, display, debug).hold(say or ())
 

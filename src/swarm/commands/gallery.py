@@ -1,6 +1,7 @@
 """The examples that are shipped: in a checkout under `examples/`, in an installed package under `swarm/_examples`.
 
-Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line).
+Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line). It may also
+hold `prepare(offline, note)`, called once before the talk: `offline` says whether the offline model answers, `note` tells the person.
 """
 
 from __future__ import annotations
