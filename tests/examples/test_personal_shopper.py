@@ -58,6 +58,7 @@ def test_the_agents_and_their_functions() -> None:
         "order_item": ["user_id", "product_id"],
     }.items():
         assert list(functions[name].wire["function"]["parameters"]["properties"]) == parameters
+        assert functions[name].effect == "once"
 
 
 def test_a_refund_then_an_order(drive: Drive, shop: Shop) -> None:

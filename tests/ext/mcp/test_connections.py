@@ -24,6 +24,20 @@ from tests.modes import Drive
 MANY = 200
 
 
+@pytest.fixture(scope="module")
+def mortal(notes: Path) -> Iterator[McpServer]:
+    """A server that dies a lot."""
+    with McpServer(sys.executable, [SERVER, str(notes)], name="mortal") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hasty(notes: Path) -> Iterator[McpServer]:
+    """A server that is not waited for."""
+    with McpServer(sys.executable, [SERVER, str(notes)], name="hasty", timeout=0.2) as server:
+        yield server
+
+
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[McpServer]:
     """A server of one test's own."""
@@ -50,22 +64,22 @@ def noted(folder: Path, what: str) -> int:
 # Broken connections
 
 
-def test_a_call_in_which_the_server_died_is_not_made_again(drive: Drive, tmp_path: Path) -> None:
+def test_a_call_in_which_the_server_died_is_not_made_again(drive: Drive, mortal: McpServer, notes: Path) -> None:
     """D91: the model is told what is known, and the next call finds a new process."""
-    with McpServer(sys.executable, [SERVER, str(tmp_path)], name="mortal") as server:
-        agent = Agent(functions=[*server.tools()])
-        before, died, after = called(drive, agent, "pid", "die", "pid")
-    assert died == (
+    died = noted(notes, "died")
+    before, told, after = called(drive, Agent(functions=[*mortal.tools()]), "pid", "die", "pid")
+    assert told == (
         "Error: the connection to mortal broke during die (Connection closed): it may have run or not. Find out before you call it again."
     )
-    assert noted(tmp_path, "died") == 1
+    assert noted(notes, "died") == died + 1
     assert before != after and after.isdecimal()
 
 
-def test_a_call_that_only_reads_is_made_again(drive: Drive, tmp_path: Path) -> None:
+def test_a_call_that_only_reads_is_made_again(drive: Drive, mortal: McpServer, notes: Path) -> None:
     """D91"""
-    with McpServer(sys.executable, [SERVER, str(tmp_path)]) as server:
-        assert called(drive, Agent(functions=[*server.tools()]), "die_once") == ["alive"]
+    (notes / "died-once").unlink(missing_ok=True)
+    assert called(drive, Agent(functions=[*mortal.tools()]), "die_once") == ["alive"]
+    assert noted(notes, "died-once") == 1
 
 
 def test_a_server_that_does_not_start_again(fresh: McpServer, tmp_path: Path) -> None:
@@ -99,19 +113,30 @@ def test_killed_from_outside_in_the_middle(fresh: McpServer, tmp_path: Path) -> 
 # Time limits and cancelling
 
 
-def test_a_slow_call_is_given_up_and_cancelled_at_the_server(drive: Drive, tmp_path: Path) -> None:
+def test_a_slow_call_is_given_up_and_cancelled_at_the_server(drive: Drive, hasty: McpServer, notes: Path) -> None:
     """D92"""
-    with McpServer(sys.executable, [SERVER, str(tmp_path)], timeout=0.2) as server:
-        response = drive(Agent(functions=[*server.tools()]), "Go on", [call("slow", {"seconds": 60}), "Done."])
+    cancelled, agent = noted(notes, "slow-cancelled"), Agent(functions=[*hasty.tools()])
+
+    def given_up() -> bool:
+        response = drive(agent, "Go on", [call("slow", {"seconds": 60}), "Done."])
         assert (told(response), response.calls[0].outcome) == (["Error: timed out after 0.2 s"], "timed_out")
-        until(lambda: noted(tmp_path, "slow-cancelled"))
+        return noted(notes, "slow-began") > cancelled  # a busy machine may have been too slow to begin
+
+    until(given_up)
+    until(lambda: noted(notes, "slow-cancelled") > cancelled)
 
 
-def test_the_end_of_a_runs_time_cancels_its_call(drive: Drive, fresh: McpServer, tmp_path: Path) -> None:
+def test_the_end_of_a_runs_time_cancels_its_call(drive: Drive, server: McpServer, notes: Path) -> None:
     """D92, D51"""
-    with pytest.raises(RunTimeout):
-        drive(Agent(functions=[*fresh.tools()]), "Go on", [call("slow", {"seconds": 60})], timeout=0.3)
-    until(lambda: noted(tmp_path, "slow-cancelled"))
+    cancelled, agent = noted(notes, "slow-cancelled"), Agent(functions=[*server.tools()])
+
+    def given_up() -> bool:
+        with pytest.raises(RunTimeout):
+            drive(agent, "Go on", [call("slow", {"seconds": 60})], timeout=0.3)
+        return noted(notes, "slow-began") > cancelled
+
+    until(given_up)
+    until(lambda: noted(notes, "slow-cancelled") > cancelled)
 
 
 def test_cancelling_a_task_cancels_the_call(fresh: McpServer, tmp_path: Path) -> None:
@@ -191,10 +216,10 @@ def test_connected_inside_an_event_loop(tmp_path: Path) -> None:
 # Changing lists
 
 
-def test_the_next_run_sees_changed_tools(drive: Drive, fresh: McpServer) -> None:
+def test_the_next_run_sees_changed_tools(drive: Drive, server: McpServer) -> None:
     """D93"""
-    own = Agent(functions=[*fresh.tools()])
-    agent = fresh.equip(Agent(functions=[own_function]))
+    own = Agent(functions=[*server.tools()])
+    agent = server.equip(Agent(functions=[own_function]))
     kept = agent.functions[1]
     assert called(drive, agent, ("learn", {"name": "dance"})) == ["learnt"]
     until(lambda: len(agent.functions) == len(own.functions) + 2)
@@ -203,6 +228,16 @@ def test_the_next_run_sees_changed_tools(drive: Drive, fresh: McpServer) -> None
     assert called(drive, agent, ("forget", {"name": "dance"})) == ["forgotten"]
     until(lambda: len(agent.functions) == len(own.functions) + 1)
     assert called(drive, agent, "dance")[0].startswith("Error: Tool dance not found.")
+
+
+def test_a_new_tool_with_a_name_that_is_taken_is_left_out(fresh: McpServer, caplog: pytest.LogCaptureFixture) -> None:
+    """D93: a server must not be able to break a run by what it offers."""
+    agent = fresh.equip(Agent(functions=[own_function]))
+    model = ScriptedModel([call("learn", {"name": "own_function"}), "Done."])
+    assert told(Swarm(model).run(agent, "Go on")) == ["learnt"]
+    until(lambda: "own_function" in [tool.name for tool in fresh.tools()])
+    until(lambda: [message for message in caplog.messages if "its new tool own_function is left out" in message])
+    assert told(Swarm(ScriptedModel([call("own_function"), "Done."])).run(agent, "Go on")) == ["own"]
 
 
 def test_an_older_server_tells_of_changes_too() -> None:
@@ -332,8 +367,13 @@ def test_two_hundred_calls_over_http(over_http: OverHttp) -> None:
 def test_a_cancelled_call_over_http_is_cancelled_there(over_http: OverHttp, tmp_path: Path) -> None:
     """D92"""
     with McpServer(url=over_http.url, timeout=0.3) as server:
-        (text,) = told(Swarm(ScriptedModel([call("slow", {"seconds": 60}), "Done."])).run(Agent(functions=[*server.tools()]), "Go on"))
-        assert text == "Error: timed out after 0.3 s"
+
+        def given_up() -> int:
+            model = ScriptedModel([call("slow", {"seconds": 60}), "Done."])
+            assert told(Swarm(model).run(Agent(functions=[*server.tools()]), "Go on")) == ["Error: timed out after 0.3 s"]
+            return noted(tmp_path, "slow-began")
+
+        until(given_up)
         until(lambda: noted(tmp_path, "slow-cancelled"))
 
 

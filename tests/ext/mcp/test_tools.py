@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,8 @@ def test_long_names_stay_unique() -> None:
         ({"command": "python", "prefix": "a b"}, "'a b' cannot be in the name"),
         ({"command": "python", "rename": {"a": "é"}}, "'é' cannot be in the name"),
         ({"command": "python", "include": "add"}, "must be a list of names"),
+        ({"command": "python", "timeout": 0}, "timeout=0.* must be a number of seconds above 0"),
+        ({"command": "python", "connect_timeout": -1}, "connect_timeout=-1.* must be a number"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options: dict[str, Any], text: str) -> None:
@@ -150,14 +153,50 @@ def test_two_servers_with_the_same_names(server: McpServer) -> None:
         Agent(functions=[*server.tools(), *server.tools()])
 
 
-def test_approvals_follow_the_annotations(drive: Drive, notes: Path) -> None:
-    """D90: a tool that says nothing of itself may destroy things, as the protocol has it."""
+def test_a_name_that_is_misspelt_is_found(notes: Path) -> None:
+    """D90"""
+    for options in ({"include": ["ad"]}, {"rename": {"ad": "plus"}}):
+        server = McpServer(sys.executable, [SERVER, str(notes)], **options)
+        with pytest.raises(ConfigError, match=r"no tool 'ad', which include= or rename= names\. It has add, slow, "):
+            server.tools()
+        server.close()
+
+
+def test_a_function_that_chooses_cannot_ask_the_server(notes: Path) -> None:
+    """D92: it would wait for itself."""
+    server = McpServer(sys.executable, [SERVER, str(notes)], include=lambda tool: server.read("notes://today").value == tool.name)
+    with pytest.raises(RuntimeError, match="cannot be asked from a function that it calls itself"):
+        server.tools()
+    server.close()
+
+
+def test_equipping_twice_or_with_a_name_that_is_taken(server: McpServer) -> None:
+    """D93"""
+    agent = Agent()
+    assert server.equip(server.equip(agent)) is agent
+    assert len(agent.functions) == len(server.tools())
+
+    def add(a: int) -> int:
+        return a
+
+    other = Agent(functions=[add])
+    with pytest.raises(AgentError, match="two functions called 'add'"):
+        server.equip(other)
+    assert other.functions == [add]
+
+
+@pytest.fixture(scope="module")
+def careful(notes: Path) -> Iterator[McpServer]:
     with McpServer(sys.executable, [SERVER, str(notes)], approval="destructive") as server:
-        assert {tool.name for tool in server.tools() if tool.approval} == {"die", "fail", "learn", "forget"}
-        assert {tool.name for tool in server.tools() if tool.effect == "repeatable"} >= {"add", "pid", "big"}
-        agent = Agent(functions=[*server.tools()])
-        response = drive(agent, "Go on", [[call("add", {"a": 1, "b": 2}), call("fail")], "Done."])
-        assert (response.stop_reason, [item.name for item in response.pending]) == ("approval", ["fail"])
+        yield server
+
+
+def test_approvals_follow_the_annotations(drive: Drive, careful: McpServer) -> None:
+    """D90: a tool that says nothing of itself may destroy things, as the protocol has it."""
+    assert {tool.name for tool in careful.tools() if tool.approval} == {"die", "fail", "learn", "forget"}
+    assert {tool.name for tool in careful.tools() if tool.effect == "repeatable"} >= {"add", "pid", "big"}
+    response = drive(Agent(functions=[*careful.tools()]), "Go on", [[call("add", {"a": 1, "b": 2}), call("fail")], "Done."])
+    assert (response.stop_reason, [item.name for item in response.pending]) == ("approval", ["fail"])
 
 
 def test_more_options_keep_the_schema(server: McpServer) -> None:

@@ -49,17 +49,15 @@ class Connection:
     Args:
         name: what the server is called.
         transport: the way to it.
-        timeout: seconds that a request may take, or None.
         changed: called when the server says that its tools have changed.
 
     Attributes:
         client: the SDK's client, once `open` has come back.
     """
 
-    def __init__(self, name: str, transport: Transport, timeout: float | None, changed: Callable[[], None]) -> None:
+    def __init__(self, name: str, transport: Transport, changed: Callable[[], None]) -> None:
         self._name = name
         self._transport = transport
-        self._timeout = timeout
         self._changed = changed
         self._ending = asyncio.Event()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -114,7 +112,6 @@ class Connection:
     async def _live(self) -> None:
         async with Client(
             self._watched(),
-            read_timeout_seconds=self._timeout,
             logging_callback=self._logged,
             log_level="info",
             message_handler=self._came,
@@ -167,7 +164,7 @@ class Link:
         name: what the server is called.
         transport: the way to it.
         timeout: seconds that a request may take, or None.
-        opening: seconds that opening a session may take.
+        opening: seconds that opening a session may take, and as long listing its tools.
         listed: gets the server's tools, at each opening and after each change.
     """
 
@@ -181,6 +178,7 @@ class Link:
         self._listed = listed
         self._lock = asyncio.Lock()
         self._listing = asyncio.Lock()
+        self._will_list = False
         self._connection: Connection | None = None
         self._old: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -200,7 +198,7 @@ class Link:
             connection = self._connection
             if connection is None or not connection.is_alive:
                 self._put_away()
-                connection = Connection(self._name, self._transport, self._timeout, self._changed)
+                connection = Connection(self._name, self._transport, self._changed)
                 await connection.open(self._opening)
                 at_exit(self.close, True)
                 try:
@@ -213,10 +211,12 @@ class Link:
 
     async def _list(self, connection: Connection) -> None:
         async with self._listing:  # one after the other, so that the last one listed is the last one told
+            self._will_list = False
             try:
-                self._listed(await _all_tools(connection.client))
-            except MCPError as error:
-                raise ConfigError(f"MCP server {self._name!r} does not list its tools: {error.message}") from None
+                async with asyncio.timeout(self._opening):
+                    self._listed(await _all_tools(connection.client))
+            except (MCPError, TimeoutError) as error:
+                raise ConfigError(f"MCP server {self._name!r} does not list its tools: {str(error) or 'it does not answer'}") from None
 
     def _put_away(self) -> None:
         if self._connection is not None:
@@ -229,11 +229,15 @@ class Link:
         task.add_done_callback(self._old.discard)
 
     def _changed(self) -> None:
-        self._later(self._list_again())
+        if not self._will_list:  # however often a server says so
+            self._will_list = True
+            self._later(self._list_again())
 
     async def _list_again(self) -> None:
         connection = self._connection
-        if connection is not None and connection.is_alive:
+        if connection is None or not connection.is_alive:
+            self._will_list = False  # the next one is listed when it is opened
+        else:
             try:
                 await self._list(connection)
             except Exception as error:
@@ -276,10 +280,11 @@ class Link:
         for is_last in (False, True):
             connection = await self.connect()
             try:
-                return await request(connection.client)
+                async with asyncio.timeout(self._timeout):  # a request that is given up is cancelled at the server
+                    return await request(connection.client)
+            except TimeoutError:
+                raise ToolTimeout(f"timed out after {self._timeout or 0:g} s") from None
             except MCPError as error:
-                if error.code == types.REQUEST_TIMEOUT:
-                    raise ToolTimeout(f"timed out after {self._timeout or 0:g} s") from None
                 lost = error.code in (types.CONNECTION_CLOSED, LOST)
                 if not lost and error.code != NOT_RECEIVED:
                     raise ToolError(f"{what} was refused by {self._name}: {error.message}") from None

@@ -28,8 +28,9 @@ class Naming:
     """
 
     def __init__(self, include: Choice, exclude: Choice, prefix: str, rename: Mapping[str, str]) -> None:
-        self._wanted = _chooser("include", include)
-        self._unwanted = _chooser("exclude", exclude)
+        self._wanted, wanted = _chooser("include", include)
+        self._unwanted, _ = _chooser("exclude", exclude)
+        self._known = wanted.union(rename)
         self._prefix = prefix
         self._rename = dict(rename)
         wrong = [name for name in self._rename.values() if _legal(name) != name]
@@ -37,6 +38,16 @@ class Naming:
             raise ConfigError(
                 f"{(wrong or [prefix])[0]!r} cannot be in the name of a tool: models allow letters, digits, _ and -, at most 64"
             )
+
+    def check(self, tools: Iterable[types.Tool]) -> None:
+        """Look for names that are misspelt.
+
+        Raises:
+            ConfigError: `include` or `rename` holds a name that none of the tools has.
+        """
+        there = [tool.name for tool in tools]
+        if wrong := sorted(self._known.difference(there)):
+            raise ConfigError(f"the server has no tool {wrong[0]!r}, which include= or rename= names. It has {', '.join(there) or 'none'}")
 
     def named(self, tools: Iterable[types.Tool]) -> dict[str, types.Tool]:
         """The tools that are wanted, by names that are legal and unique. Names given by `rename` come first."""
@@ -53,13 +64,14 @@ class Naming:
         return found
 
 
-def _chooser(option: str, choice: Choice) -> Callable[[types.Tool], bool] | None:
+def _chooser(option: str, choice: Choice) -> tuple[Callable[[types.Tool], bool] | None, frozenset[str]]:
+    """Whether a tool is meant, and the names that say so."""
     if choice is None or callable(choice):
-        return choice
+        return choice, frozenset()
     if isinstance(choice, str):
         raise ConfigError(f"{option}={choice!r} must be a list of names, such as [{choice!r}], or a function of a tool")
     names = frozenset(choice)
-    return lambda tool: tool.name in names
+    return lambda tool: tool.name in names, names
 
 
 def _legal(name: str) -> str:

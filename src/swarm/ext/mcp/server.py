@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from ...effects import Message
-from ...errors import ConfigError
-from ...tools import Tool
+from ...errors import AgentError, ConfigError
+from ...offers import table_of
+from ...tools import Tool, tool_of
 from ...types import Agent, Result
 from .naming import Choice, Naming
 from .thread import hand_over, wait
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from .connection import Link
 
+logger = logging.getLogger("swarm.mcp")
 _MANY = 100
 """So many resources are named in the description of the tool that reads them."""
 
@@ -52,7 +55,7 @@ class McpServer:
             only add, as the protocol wants it; or a function, as of `tool(approval=...)`.
 
     Raises:
-        ConfigError: both `command` and `url` or neither, options of the other kind, a name that no model takes.
+        ConfigError: both `command` and `url` or neither, options of the other kind, a name that no model takes, no time at all.
     """
 
     def __init__(
@@ -77,6 +80,9 @@ class McpServer:
             raise ConfigError('McpServer needs one of the two: McpServer("python", ["server.py"]) or McpServer(url="https://.../mcp")')
         if isinstance(args, str) or (url is not None and (args or env or cwd)) or (command is not None and headers):
             raise ConfigError("McpServer: args (a list), env and cwd go with a command, headers with a url")
+        for option, seconds in (("timeout", timeout), ("connect_timeout", connect_timeout)):
+            if seconds is not None and not seconds > 0:
+                raise ConfigError(f"McpServer({option}={seconds!r}) must be a number of seconds above 0")
         self.name = name or (Path(command).name if command is not None else urlsplit(url or "").netloc.rpartition("@")[2])
         self._command, self._args, self._env, self._cwd = command, args, dict(env or {}), cwd
         self._url, self._headers = url, dict(headers or {})
@@ -113,18 +119,28 @@ class McpServer:
             agent: the agent, which is returned.
 
         Raises:
+            AgentError: it has a function of the same name. Later, a tool with such a name is left out, and the log says so.
             ConfigError: the server cannot be used.
         """
         self.connect()
         with self._lock:
-            self._equipped.append(agent)
-            agent.functions = [*agent.functions, *self._tools]
+            if not any(agent is known for known in self._equipped):
+                before = agent.functions
+                agent.functions = [*before, *self._tools]
+                try:
+                    table_of(agent)
+                except AgentError:
+                    agent.functions = before
+                    raise
+                self._equipped.append(agent)
         return agent
 
     def _listed(self, found: list[types.Tool]) -> None:
         """Take over the server's list. Called on the loop of the sessions."""
         from .offered import tool_for
 
+        if not self._specs:
+            self._naming.check(found)
         specs = list(self._naming.named(found).items())
         with self._lock:
             if specs == self._specs:
@@ -134,7 +150,15 @@ class McpServer:
             self._specs = specs
             self._tools = [before.get(_key(spec)) or tool_for(*spec, self._use, self._approval) for spec in specs]
             for agent in self._equipped:
-                agent.functions = [*(function for function in agent.functions if id(function) not in gone), *self._tools]
+                self._renew(agent, gone)
+
+    def _renew(self, agent: Agent, gone: set[int]) -> None:
+        own = [function for function in agent.functions if id(function) not in gone]
+        taken = {tool_of(function).name for function in own}
+        for tool in self._tools:
+            if tool.name in taken:
+                logger.warning("%s: its new tool %s is left out, since %r has a function of that name", self.name, tool.name, agent.name)
+        agent.functions = [*own, *(tool for tool in self._tools if tool.name not in taken)]
 
     # Resources and prompts
 

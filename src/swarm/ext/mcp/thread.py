@@ -61,7 +61,14 @@ def submit(work: Coroutine[Any, Any, _T]) -> Future[_T]:
 
 
 def wait(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine on the loop, and wait for it in this thread."""
+    """Run a coroutine on the loop, and wait for it in this thread.
+
+    Raises:
+        RuntimeError: this is the loop's own thread, which cannot wait for itself; a function given as `include`, say, asks the server.
+    """
+    if isinstance(threading.current_thread(), _Loop):
+        work.close()
+        raise RuntimeError("an McpServer cannot be asked from a function that it calls itself, such as include=")
     future = submit(work)
     try:
         return future.result()
