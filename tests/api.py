@@ -24,6 +24,7 @@ MODULES = (
     "swarm.ext.mcp",
     "swarm.ext.mcp.agents",
     "swarm.ext.sessions",
+    "swarm.ext.training",
     "swarm.policies",
     "swarm.policies.checks",
     "swarm.prices",

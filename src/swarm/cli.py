@@ -43,6 +43,7 @@ def build_app() -> typer.Typer:
     from .commands.check import check
     from .commands.demo import demo
     from .commands.evaluate import evaluate
+    from .commands.export import export_data
     from .commands.graph import graph
     from .commands.mcp import mcp
     from .commands.root import root
@@ -54,6 +55,7 @@ def build_app() -> typer.Typer:
     for command in (run, chat, demo, check, graph):
         app.command()(command)
     app.command("eval")(evaluate)
+    app.command("export")(export_data)
     app.command()(mcp)
     app.add_typer(sessions_app(), name="sessions")
     return app

@@ -6,11 +6,25 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from ..evals import Case, Comparison, EvalError, Results, compare, load_cases, print_results, read_results, run_evals, write_page
+from ..evals import (
+    Case,
+    Comparison,
+    EvalError,
+    JudgeModel,
+    Results,
+    UserModel,
+    compare,
+    load_cases,
+    print_results,
+    read_results,
+    run_evals,
+    write_page,
+)
+from ..evals.module import options_of
 from ..policies import Retry
 from ..types import Agent
 from .failure import Failure, reporting
@@ -43,6 +57,12 @@ StateOption = Annotated[
         "--state", metavar="MODULE:FUNCTION", help="A function that makes of the context variables what 'state' is compared with."
     ),
 ]
+JudgeOption = Annotated[
+    str | None, typer.Option("--judge-model", metavar="NAME", help="The model that answers the question in 'judge' of a case.")
+]
+UserOption = Annotated[
+    str | None, typer.Option("--user-model", metavar="NAME", help="The model that plays the 'user' of a case who has a goal and no script.")
+]
 
 
 def evaluate(
@@ -59,6 +79,8 @@ def evaluate(
     tag: Tag = None,
     scorer: ScorerOption = None,
     state: StateOption = None,
+    judge_model: JudgeOption = None,
+    user_model: UserOption = None,
     model: Model = None,
     base_url: BaseUrl = None,
     offline: Offline = False,
@@ -74,6 +96,7 @@ def evaluate(
       swarm eval shop:triage evals/ --repeat 5 --concurrency 32 --out new.jsonl --html new.html
       swarm eval shop:triage evals/ --repeat 5 --concurrency 32 --out new.jsonl --resume
       swarm eval shop:triage evals/ --compare old.jsonl --min-accuracy 0.9
+      swarm eval shop:triage calls.yaml --user-model gpt-4o --judge-model gpt-4o
       swarm eval shop:triage evals/ --scorer checks:is_polite --state shop:rows --tag refunds
 
     A model call that fails for the moment is tried three times. The exit code is 1 if fewer passed than --min-accuracy asks
@@ -90,7 +113,7 @@ def evaluate(
             old = None if compare_with is None else _sharing(cases, compare_with)
             options = _of_module(target, scorer or [], state)
             options |= {"client": client_for(offline, base_url), "policies": [Retry(tries=3)], "model": model}
-            options |= {"repeat": repeat, "concurrency": concurrency}
+            options |= _measuring(options, judge_model, user_model) | {"repeat": repeat, "concurrency": concurrency}
             options |= {"seed": seed, "out": out, "resume": resume, "max_turns": float("inf") if max_turns is None else max_turns}
             results = _run(cases, options)
         except EvalError as error:
@@ -123,19 +146,25 @@ def _sharing(cases: list[Case], path: Path) -> Results:
 def _of_module(target: str, scorers: list[str], state: str | None) -> dict[str, Any]:
     """What the modules that a command line names give to an eval. What they print goes to standard error."""
     with redirect_stdout(sys.stderr):
-        agent, others = load_target(target)
-        module = module_of(target)
-        listed: Any = getattr(module, "agents", ())
-        others += [item for item in cast("list[Any]", listed) if isinstance(item, Agent)] if isinstance(listed, list | tuple) else []
-        given: Any = getattr(module, "context_variables", None)
+        agent, _ = load_target(target)
         return {
+            **options_of(module_of(target)),
             "agent": agent,
-            "agents": others,
-            "context_variables": given if isinstance(given, dict) or callable(given) else None,
             "scorers": [_function(name) for name in scorers],
             "state": None if state is None else _function(state),
             "target": target,
         }
+
+
+def _measuring(options: dict[str, Any], judge: str | None, user: str | None) -> dict[str, Any]:
+    """The models that measure, at the server where the agents' models are."""
+    found: dict[str, Any] = {}
+    if judge is not None:
+        judging = JudgeModel(options["client"], model=judge, policies=options["policies"])
+        found["scorers"] = [*options["scorers"], judging]
+    if user is not None:
+        found["simulate"] = UserModel(options["client"], model=user, policies=options["policies"])
+    return found
 
 
 def _function(name: str) -> Callable[..., Any]:
