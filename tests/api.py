@@ -21,6 +21,7 @@ MODULES = (
     "swarm.errors",
     "swarm.evals",
     "swarm.events",
+    "swarm.ext.config",
     "swarm.ext.mcp",
     "swarm.ext.mcp.agents",
     "swarm.ext.sessions",

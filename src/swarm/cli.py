@@ -41,6 +41,7 @@ def build_app() -> typer.Typer:
 
     from .commands.chat import chat
     from .commands.check import check
+    from .commands.config import config
     from .commands.demo import demo
     from .commands.evaluate import evaluate
     from .commands.export import export_data
@@ -57,6 +58,7 @@ def build_app() -> typer.Typer:
     app.command("eval")(evaluate)
     app.command("export")(export_data)
     app.command()(mcp)
+    app.add_typer(config, name="config")
     app.add_typer(sessions_app(), name="sessions")
     return app
 
