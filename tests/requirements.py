@@ -471,6 +471,8 @@ DECISIONS = {
         "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
         "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D66": "A swarm is a solver of inspect-ai, with its models or with one of its own; its log holds messages, calls and usage",
+        "D67": "Each case of evals is a test of pytest; a share of them may be asked for, over all processes",
         "D68": "A judge model answers apart from what it judges, counts apart, and passes nothing when it fails",
         "D69": "A simulated user, script or model, talks with whoever is active until it is done, cut off, or a run stops; it counts apart",
         "D70": "An example's application looks up and changes real records: in one transaction, nothing twice, nothing of somebody else's",
