@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import swarm.evals.suite
-import swarm.testing  # noqa: F401  # all of them, since an inner run forgets what it was the first to import
+import swarm.testing  # all of them, since an inner run forgets what it was the first to import
 from swarm.evals import CaseResult, Results, Score
 from swarm.evals.suite import why_not
 from tests.evals.making import a_header, a_result
