@@ -23,6 +23,7 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..attachments import user_message
 from ..core import AsyncSwarm
 from ..effects import Message
 from ..errors import SwarmError
@@ -127,7 +128,7 @@ class _Executor(AgentExecutor):
         conversation = self._kept(name)
         async with conversation.turn:
             try:
-                response = await self._run(tell, conversation, {"role": "user", "content": [_part(part) for part in asked.parts]})
+                response = await self._run(tell, conversation, user_message(*map(_part, asked.parts)))
             except SwarmError as error:
                 return await tell.failed(tell.new_agent_message([Part(text=str(error))]))
             except Exception as error:
@@ -180,16 +181,15 @@ async def _answer(tell: TaskUpdater, response: Response) -> None:
     return await tell.failed(tell.new_agent_message([Part(text=f"{about['agent']} stopped early ({reason})")]))
 
 
-def _part(part: Part) -> Message:
-    """A part of a message in Chat Completions form."""
+def _part(part: Part) -> str | Image | File:
+    """A part of a message, as `user_message` takes it."""
     kind = part.WhichOneof("content")
     mime = part.media_type or "application/octet-stream"
     if kind == "raw":
-        return (Image(part.raw, mime=mime) if mime.startswith("image/") else File(part.raw, mime, part.filename or "file")).part
-    if kind == "url" and mime.startswith("image/"):
-        return Image(url=part.url).part
-    texts = {"text": part.text, "url": f"[{part.filename or 'file'}: {part.url}]"}
-    return {"type": "text", "text": texts[kind] if kind in texts else MessageToJson(part.data, indent=None)}
+        return Image(part.raw, mime=mime) if mime.startswith("image/") else File(part.raw, mime, part.filename or "file")
+    if kind == "url":
+        return Image(url=part.url) if mime.startswith("image/") else f"[{part.filename or 'file'}: {part.url}]"
+    return MessageToJson(part.data, indent=None) if kind == "data" else part.text
 
 
 def _progress(event: Event) -> str | None:
