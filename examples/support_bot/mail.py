@@ -71,21 +71,25 @@ def deliver(desk: Desk, number: int) -> Mail:
     """Hand a queued mail to the server, if there is one; one that is not queued is left alone. Returns the mail as it is then.
 
     Raises:
-        ConfigError: SMTP_URL names no server.
+        ConfigError: SMTP_URL names no server, or MAIL_FROM is no address.
     """
     url = settings.smtp_url()
     if not url:
         mail = desk.mail(number)
         return mail._replace(reason=mail.reason or NO_SERVER) if mail.state == "queued" else mail
-    server = server_at(url)
+    server, message = server_at(url), _message(desk.mail(number))
     if desk.claim(number):
-        desk.settle(number, *_handed_over(server, _message(desk.mail(number))))
+        desk.settle(number, *_handed_over(server, message))
     return desk.mail(number)
 
 
 def _message(mail: Mail) -> EmailMessage:
+    try:
+        sender = checked_address(settings.sender())
+    except ValueError as error:
+        raise ConfigError(f"MAIL_FROM: {error}") from None
     message = EmailMessage()
-    message["From"], message["To"], message["Subject"] = settings.sender(), mail.recipient, SUBJECT
+    message["From"], message["To"], message["Subject"] = sender, mail.recipient, SUBJECT
     message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain="inkwharf.example")
     message.set_content(mail.message)
     return message

@@ -42,8 +42,10 @@ def build_app() -> typer.Typer:
     from .commands.a2a import a2a
     from .commands.chat import chat
     from .commands.check import check
+    from .commands.config import config
     from .commands.demo import demo
     from .commands.evaluate import evaluate
+    from .commands.export import export_data
     from .commands.graph import graph
     from .commands.mcp import mcp
     from .commands.root import root
@@ -55,8 +57,10 @@ def build_app() -> typer.Typer:
     for command in (run, chat, demo, check, graph):
         app.command()(command)
     app.command("eval")(evaluate)
+    app.command("export")(export_data)
     app.command()(mcp)
     app.command()(a2a)
+    app.add_typer(config, name="config")
     app.add_typer(sessions_app(), name="sessions")
     return app
 

@@ -83,6 +83,18 @@ def test_offline_can_be_asked_for_though_a_model_is_at_hand(toy: Commands, monke
     assert "sk-1" not in result.output
 
 
+@pytest.mark.parametrize(("key", "offline"), [("", True), ("sk-1", False)])
+def test_an_example_is_prepared_before_the_talk(toy: Commands, monkeypatch: pytest.MonkeyPatch, key: str, offline: bool) -> None:
+    """It is told who answers, and what it does to the context variables counts."""
+    prepare = "def prepare(offline, note):\n    context_variables['name'] = 'Ann'\n    note(f'Prepared, offline: {offline}.')\n"
+    toy.write("examples/toy/demo.py", TOY + prepare)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    result = toy("demo", "toy", "--say", "/context")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[1] == f"Prepared, offline: {offline}."
+    assert '"name": "Ann"' in result.stdout
+
+
 def test_an_example_that_there_is_not(toy: Commands) -> None:
     result = toy("demo", "nonsense")
     assert (result.exit_code, result.stderr) == (2, "Error: there is no example 'nonsense'; there are broken, toy\n")

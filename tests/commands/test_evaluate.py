@@ -278,3 +278,50 @@ def _resumed(swarm: Commands, url: str) -> subprocess.Popen[str]:
 
 def _said(messages: list[dict[str, Any]]) -> str:
     return next(message["content"] for message in messages if message["role"] == "user")
+
+
+def _shop(request: Request) -> Answer:
+    """Who is asked answers: the agent, the model that plays the user, or the judge."""
+    messages = request.json["messages"]
+    match request.json["model"]:
+        case "plays-the-user":
+            return json_answer(completion("Is it open?" if len(messages) == 2 else "[END]"))
+        case "judges":
+            return json_answer(completion('{"reason": "It says so.", "passed": true}'))
+        case _:
+            return json_answer(completion("It is open."))
+
+
+def test_models_play_the_user_and_judge(swarm: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D68, D69"""
+    swarm.write("shop.py", SHOP)
+    swarm.write("users.yaml", "- user: find out whether the shop is open\n  judge: Does the user know now?\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with Loopback(_shop) as server:
+        options = ("--base-url", server.url, "--user-model", "plays-the-user", "--judge-model", "judges", "--out", "out.jsonl")
+        done = swarm("eval", "shop:clerk", "users.yaml", *options)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "tokens of the judge, apart: " in done.stdout and "tokens of the user, apart: " in done.stdout
+    results = read_results(swarm.folder / "out.jsonl")
+    assert results.header.models_apart == {"judge": "judges", "user": "plays-the-user"}
+    assert [message["content"] for message in results.results[0].messages] == ["Is it open?", "It is open."]
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "says"),
+    [
+        ("user: be happy\n  judge: Is it?", (), "the 'user' has no script, and nobody plays it; give it one, or a model: --user-model"),
+        ("user: {script: [Hi]}\n  judge: Is it?", (), "the case asks a 'judge', and there is none; name one: --judge-model"),
+        (
+            "user: {script: [Hi]}\n  judge: Is it?",
+            ("--judge-model", "m"),
+            "the offline model is no language model, so it cannot be the judge",
+        ),
+    ],
+)
+def test_a_user_or_judge_that_is_missing_is_told(swarm: Commands, case: str, options: tuple[str, ...], says: str) -> None:
+    """D64, D68, D69"""
+    swarm.write("shop.py", SHOP)
+    swarm.write("users.yaml", f"- {case}\n")
+    done = swarm("eval", "shop:clerk", "users.yaml", "--offline", *options)
+    assert done.exit_code == 2 and says in done.stderr

@@ -45,6 +45,16 @@ def test_the_examples_are_in_it(installed: Path) -> None:
     assert "airline " in result.stdout and "cannot be loaded" not in result.stdout
 
 
+def test_a_demo_that_keeps_files_keeps_them_elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D85: the articles are in the wheel, the index is among the user's data."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    result = swarm(installed, "demo", "support_bot", input="where do I get a bill for my accountant?\n")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "The help center is prepared, since this is the first start." in result.stdout
+    assert "(article invoices, https://" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["openswarm"]
+
+
 def test_a_demo_runs_from_it(installed: Path) -> None:
     """D30: offline, without a key."""
     result = swarm(installed, "demo", "airline", input="I lost my bag\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
     """An empty folder to work in, and nothing from the machine that runs the tests; a page may set what it wants."""
     before = dict(os.environ)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     for name in filter(NOT_OURS.match, before):
         del os.environ[name]
     yield

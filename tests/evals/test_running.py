@@ -131,7 +131,7 @@ def test_a_function_makes_fresh_variables_for_each_conversation() -> None:
     ("fields", "says"),
     [
         ({}, "nothing to check; give the case one of function, calls"),
-        ({"user": {"goal": "x"}, "function": "None"}, r"has a 'user', and nobody plays it; give evaluate\(simulate="),
+        ({"user": {"goal": "x"}, "function": "None"}, r"the 'user' has no script, and nobody plays it; .* evaluate\(simulate="),
         ({"judge": "Polite?", "function": "None"}, "asks a 'judge', and there is none"),
     ],
 )

@@ -225,6 +225,13 @@ def test_a_scorer_that_fails_is_an_error_and_no_verdict_on_the_agents() -> None:
     assert all(not result.passed and result.scores == {} and len(result.messages) == 2 for result in results)
 
 
+def test_what_nobody_scored_has_not_passed() -> None:
+    """D61"""
+    [result] = played(case("Hi"), scorers=[Topic()])
+    assert not result.passed
+    assert result.error is not None and "no scorer had anything to say" in result.error["message"]
+
+
 def test_scorers_that_block_hold_up_nobody() -> None:
     """D62: as many as there are conversations wait for each other."""
     together = threading.Barrier(12)

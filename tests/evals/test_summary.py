@@ -117,3 +117,15 @@ def test_repetitions_are_no_evidence_of_their_own() -> None:
 def test_runs_of_other_cases_are_not_compared() -> None:
     with pytest.raises(EvalError, match="none of the 10 cases of the earlier run is among the 1 of the later one"):
         compare(OLD, a_run({"x/1": [True]}))
+
+
+def test_what_only_measures_is_counted_apart() -> None:
+    """D68, D69"""
+    judge = USAGE | {"input_tokens": 3, "output_tokens": 4, "cost": None}
+    results = [a_result("t/1", usage_apart={"judge": judge, "user": USAGE}), a_result("t/2", usage_apart={"judge": USAGE}), a_result("t/3")]
+    summary = summarize(Results(a_header(), results))
+    assert {name: (taken.tokens, taken.costs) for name, taken in summary.apart.items()} == {
+        "judge": ([7, 120], [None, 0.002]),
+        "user": ([120], [0.002]),
+    }
+    assert (summary.tokens, summary.cost.value) == ([120] * 3, 0.006)

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from swarm.evals.comparing import compare
+from swarm.evals.page import render_page
 from swarm.evals.records import Results, Score
 from swarm.evals.table import as_text, print_results
 from tests.evals.making import USAGE, a_header, a_result, a_run
@@ -116,3 +117,15 @@ def test_a_comparison_is_told() -> None:
     assert "Worse: -77.8 points over 9 shared cases (95 % interval -97.2 to -30.1), 0 cases fixed, 7 broken; p = 0.0078, one-sided" in told
     assert "broken: t/0 (100% to 0%), t/1 (100% to 0%), t/2 (100% to 0%), t/3 (100% to 0%)," in "\n".join(told)
     assert not any(line.startswith("fixed") for line in told)
+
+
+def test_what_only_measures_stands_apart() -> None:
+    """D68, D69"""
+    apart = {"judge": USAGE | {"cost": None}, "user": USAGE}
+    lines = as_text(Results(a_header(), [a_result("t/1", usage_apart=apart)])).splitlines()
+    at = lines.index("tokens: 120; cost: $0.00200")
+    assert lines[at + 1 : at + 3] == [
+        "tokens of the judge, apart: 120; cost: not known",
+        "tokens of the user, apart: 120; cost: $0.00200",
+    ]
+    assert "the judge took 120 tokens; cost: not known" in render_page(Results(a_header(), [a_result("t/1", usage_apart=apart)]))

@@ -16,7 +16,7 @@ from swarm import Agent, OfflineModel
 from tests.examples.talk import ROOT, environment, script
 from tests.modes import Drive
 
-EXAMPLES = ("airline", "basic", "routines", "support_bot", "triage_agent", "weather_agent")
+EXAMPLES = ("airline", "basic", "configured", "routines", "support_bot", "triage_agent", "weather_agent")
 
 
 @pytest.fixture(scope="module")

@@ -217,6 +217,14 @@ def test_the_sender_can_be_named(desk: Desk, server: MailServer, post: Post, mon
     assert post.envelopes[0].mail_from == only(post)["From"] == "help@example.org"
 
 
+def test_a_sender_that_is_no_address_leaves_the_mail_queued(desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = desk.queue("ann@example.com", "Hello.")
+    monkeypatch.setenv("MAIL_FROM", "help@example.org\nBcc: all@example.org")
+    with pytest.raises(ConfigError, match=r"MAIL_FROM: .* is no e-mail address"):
+        deliver(desk, number)
+    assert desk.mail(number).state == "queued"
+
+
 def test_letters_beyond_ascii_in_an_address(desk: Desk, server: MailServer, post: Post) -> None:
     """RFC 6531, if the server can."""
     assert deliver(desk, desk.queue("jürgen@example.com", "Hello.")).state == "sent"

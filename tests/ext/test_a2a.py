@@ -25,7 +25,6 @@ from a2a.types import (
     Task,
     TaskState,
 )
-
 from a2a.utils.errors import TaskNotFoundError
 
 from swarm import Agent, AsyncSwarm, ScriptedModel
@@ -182,6 +181,28 @@ async def connected(server: A2AServer) -> AsyncIterator[Client]:
     card: AgentCard = server.card
     async with await create_client(card, ClientConfig(streaming=False, httpx_client=http)) as client:
         yield client
+
+
+def test_context_variables_of_each_conversation() -> None:
+    """D98: each begins with those given, and keeps its own changes."""
+
+    def count(context_variables: dict[str, Any]) -> str:
+        """Count."""
+        context_variables["seen"].append(len(context_variables["seen"]))
+        return str(context_variables["seen"])
+
+    model = ScriptedModel([call("count"), "done"] * 3)
+    given: dict[str, Any] = {"seen": [0]}
+    server = A2AServer(Agent(functions=[count]), AsyncSwarm(model), url="http://test/", context_variables=given)
+
+    async def main() -> None:
+        async with connected(server) as client:
+            for context in ("a", "a", "b"):
+                await task(client, "Hi", context)
+
+    asyncio.run(main())
+    assert [request["messages"][-1]["content"] for request in model.requests[1::2]] == ["[0, 1]", "[0, 1, 2]", "[0, 1]"]
+    assert given == {"seen": [0]}
 
 
 def test_messages_of_one_context_are_answered_in_turn() -> None:

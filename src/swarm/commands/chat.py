@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from .conversation import Conversation
 from .failure import reporting
-from .options import AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Say, Target, about_model, client_for, run_options
+from .options import Allow, AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Say, Target, about_model, run_options
+from .setup import load_setup
 from .talk import Talk, displaying
-from .target import load_target
 
 
 def chat(
@@ -20,6 +19,7 @@ def chat(
     base_url: BaseUrl = None,
     offline: Offline = False,
     max_turns: MaxTurns = None,
+    allow: Allow = None,
     session: Annotated[
         str | None, typer.Option("--session", metavar="ID", help="Keep the conversation, or go on with one that is kept.")
     ] = None,
@@ -40,19 +40,20 @@ def chat(
       printf 'I want my money back\\nitem 99\\n' | swarm chat shop:triage
       swarm chat shop:triage --max-turns 10 --debug
       swarm chat shop:triage --session user-42
+      swarm chat shop.toml --allow shop.tools
 
     Where no person holds the conversation, the exit code is 1 if a reply failed, and calls that need approval are refused.
     """
     with reporting(debug), displaying(as_json) as display:
-        agent, others = load_target(target)
-        client, options = client_for(offline, base_url), run_options(model, max_turns)
+        setup = load_setup(target, allow)
+        client, options = setup.client(offline, base_url), run_options(model, max_turns)
         if session is None:
-            conversation = Conversation(client, agent, options=options, known=others)
+            conversation = setup.conversation(client, options)
         else:
             from .kept import KeptConversation
             from .sessions import open_store
 
-            kept = open_store(store, may_be_new=True).session(session, agents=others)
-            conversation = KeptConversation(client, agent, kept, options, others)
-        display.note(about_model(conversation.client, agent, model))
+            kept = open_store(store, may_be_new=True).session(session, agents=setup.known)
+            conversation = KeptConversation(client, setup.agent, kept, options, setup.known, setup.context_variables, setup.swarm)
+        display.note(about_model(conversation.client, setup.agent, model))
         Talk(conversation, display, debug).hold(say or ())

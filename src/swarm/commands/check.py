@@ -11,6 +11,7 @@ import typer
 from .. import inspection
 from ..inspection.drawing import plain
 from .failure import Failure, reporting
+from .options import Allow
 from .starts import Debug, Targets, load_starts
 
 Ignore = Annotated[
@@ -20,7 +21,7 @@ Ignore = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")]
 
 
-def check(targets: Targets, ignore: Ignore = None, as_json: Json = False, debug: Debug = False) -> None:
+def check(targets: Targets, allow: Allow = None, ignore: Ignore = None, as_json: Json = False, debug: Debug = False) -> None:
     """Look for mistakes in agents, their handoffs, tools and instructions. Their module is imported; none of their
     functions is called, no model is asked.
 
@@ -30,12 +31,13 @@ def check(targets: Targets, ignore: Ignore = None, as_json: Json = False, debug:
       swarm check agents/shop.py:triage agents/shop.py:night_desk
       swarm check shop:triage --ignore no-way-back --ignore schema
       swarm check shop:triage --json > findings.json
+      swarm check shop.toml --allow shop.tools
 
     The exit code is 0 if nothing was found, 1 if something was, 2 if there is no such agent. Name every agent that a
     conversation may begin with. docs/checking.md explains the rules.
     """
     with reporting(debug):
-        starts, known = load_starts(targets)
+        starts, known = load_starts(targets, allow)
         try:
             report = inspection.check(*starts, known=known, ignore=ignore or ())
         except ValueError as error:

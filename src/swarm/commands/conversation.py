@@ -31,6 +31,7 @@ class Conversation:
         context_variables: what the conversation begins with; copied.
         options: further arguments of every run: `model_override`, `max_turns`.
         known: more agents that a saved conversation may name.
+        swarm: further arguments of the Swarm: policies, limits.
 
     Attributes:
         agent: who is active now.
@@ -46,8 +47,11 @@ class Conversation:
         context_variables: dict[str, Any] | None = None,
         options: dict[str, Any] | None = None,
         known: Iterable[Agent] = (),
+        swarm: dict[str, Any] | None = None,
     ) -> None:
-        self._swarm = Swarm(client, policies=[Approval(self._ask)])
+        given: dict[str, Any] = {"policies": (), **(swarm or {})}
+        given["policies"] = [Approval(self._ask), *given["policies"]]
+        self._swarm = Swarm(client, **given)
         self._first = agent
         self._first_context = context_variables or {}
         self._options = options or {}

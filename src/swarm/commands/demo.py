@@ -49,7 +49,8 @@ def demo(
         display.note(f"{name}: {module.about}")
         if prepare := getattr(module, "prepare", None):
             prepare(offline, display.note)
-        conversation = Conversation(client, module.agent, module.context_variables, options, agents_in(module).values())
+        around = getattr(module, "options", None)
+        conversation = Conversation(client, module.agent, module.context_variables, options, agents_in(module).values(), around)
         display.note(about_model(conversation.client, module.agent, model))
         Talk(conversation, display, debug).hold(say or ())
 

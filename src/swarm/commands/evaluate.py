@@ -6,17 +6,32 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from ..evals import Case, Comparison, EvalError, Results, compare, load_cases, print_results, read_results, run_evals, write_page
+from ..evals import (
+    Case,
+    Comparison,
+    EvalError,
+    JudgeModel,
+    Results,
+    UserModel,
+    compare,
+    load_cases,
+    print_results,
+    read_results,
+    run_evals,
+    write_page,
+)
+from ..evals.module import options_of
 from ..policies import Retry
 from ..types import Agent
 from .failure import Failure, reporting
-from .options import BaseUrl, Debug, MaxTurns, Model, Offline, Target, client_for
+from .options import Allow, BaseUrl, Debug, MaxTurns, Model, Offline, Target
 from .progress import Progress
-from .target import find, load_target, module_of
+from .setup import Setup, load_setup
+from .target import find, module_of
 
 Files = Annotated[
     list[str],
@@ -43,6 +58,14 @@ StateOption = Annotated[
         "--state", metavar="MODULE:FUNCTION", help="A function that makes of the context variables what 'state' is compared with."
     ),
 ]
+JudgeOption = Annotated[
+    str | None, typer.Option("--judge-model", metavar="NAME", help="The model that answers the question in 'judge' of a case.")
+]
+UserOption = Annotated[
+    str | None, typer.Option("--user-model", metavar="NAME", help="The model that plays the 'user' of a case who has a goal and no script.")
+]
+
+_RETRYING = (Retry(tries=3),)
 
 
 def evaluate(
@@ -59,10 +82,13 @@ def evaluate(
     tag: Tag = None,
     scorer: ScorerOption = None,
     state: StateOption = None,
+    judge_model: JudgeOption = None,
+    user_model: UserOption = None,
     model: Model = None,
     base_url: BaseUrl = None,
     offline: Offline = False,
     max_turns: MaxTurns = None,
+    allow: Allow = None,
     debug: Debug = False,
 ) -> None:
     """Play cases, and say how many come out as they should. Where the module of the agent has `context_variables`, a dict or a
@@ -74,23 +100,23 @@ def evaluate(
       swarm eval shop:triage evals/ --repeat 5 --concurrency 32 --out new.jsonl --html new.html
       swarm eval shop:triage evals/ --repeat 5 --concurrency 32 --out new.jsonl --resume
       swarm eval shop:triage evals/ --compare old.jsonl --min-accuracy 0.9
+      swarm eval shop:triage calls.yaml --user-model gpt-4o --judge-model gpt-4o
       swarm eval shop:triage evals/ --scorer checks:is_polite --state shop:rows --tag refunds
+      swarm eval shop.toml evals/ --allow shop.tools
 
     A model call that fails for the moment is tried three times. The exit code is 1 if fewer passed than --min-accuracy asks
     for, or significantly fewer than in the --compare file; without either, if any did not pass. It is 2 for cases or options
     that cannot be used.
     """
     with reporting(debug):
-        if resume and out is None:
-            raise Failure("--resume goes on with the file of --out, which is not given", 2)
-        if html is not None and not html.parent.is_dir():
-            raise Failure(f"there is no folder {html.parent} for {html.name}; make it first", 2)
+        _check_files(out, resume, html)
         try:
             cases = _tagged(load_cases(*files), tag)
             old = None if compare_with is None else _sharing(cases, compare_with)
-            options = _of_module(target, scorer or [], state)
-            options |= {"client": client_for(offline, base_url), "policies": [Retry(tries=3)], "model": model}
-            options |= {"repeat": repeat, "concurrency": concurrency}
+            setup = _setup(target, allow)
+            options = {**_around(setup, target), "scorers": [_function(name) for name in scorer or ()], "target": target}
+            options |= {"state": None if state is None else _function(state), "client": setup.client(offline, base_url), "model": model}
+            options |= _measuring(options, judge_model, user_model) | {"repeat": repeat, "concurrency": concurrency}
             options |= {"seed": seed, "out": out, "resume": resume, "max_turns": float("inf") if max_turns is None else max_turns}
             results = _run(cases, options)
         except EvalError as error:
@@ -101,6 +127,13 @@ def evaluate(
             write_page(results, html, compared=compared)
         if _is_below(results, compared, min_accuracy):
             raise typer.Exit(1)
+
+
+def _check_files(out: Path | None, resume: bool, html: Path | None) -> None:
+    if resume and out is None:
+        raise Failure("--resume goes on with the file of --out, which is not given", 2)
+    if html is not None and not html.parent.is_dir():
+        raise Failure(f"there is no folder {html.parent} for {html.name}; make it first", 2)
 
 
 def _tagged(cases: list[Case], tags: list[str] | None) -> list[Case]:
@@ -120,26 +153,36 @@ def _sharing(cases: list[Case], path: Path) -> Results:
     return old
 
 
-def _of_module(target: str, scorers: list[str], state: str | None) -> dict[str, Any]:
-    """What the modules that a command line names give to an eval. What they print goes to standard error."""
+def _setup(target: str, allow: list[str] | None) -> Setup:
+    """What a target stands for. What its modules print goes to standard error."""
     with redirect_stdout(sys.stderr):
-        agent, others = load_target(target)
-        module = module_of(target)
-        listed: Any = getattr(module, "agents", ())
-        others += [item for item in cast("list[Any]", listed) if isinstance(item, Agent)] if isinstance(listed, list | tuple) else []
-        given: Any = getattr(module, "context_variables", None)
-        return {
-            "agent": agent,
-            "agents": others,
-            "context_variables": given if isinstance(given, dict) or callable(given) else None,
-            "scorers": [_function(name) for name in scorers],
-            "state": None if state is None else _function(state),
-            "target": target,
-        }
+        return load_setup(target, allow)
+
+
+def _around(setup: Setup, target: str) -> dict[str, Any]:
+    """The agents and what belongs to them: as a configuration says, or as their module has it."""
+    if setup.config is None:
+        return {**options_of(module_of(target)), "agent": setup.agent, "policies": _RETRYING}
+    around = {name: setup.swarm[name] for name in ("policies", "limits", "prices")}
+    if not any(isinstance(policy, Retry) for policy in around["policies"]):
+        around["policies"] = [*around["policies"], *_RETRYING]
+    return {"agent": setup.agent, "agents": setup.known, "context_variables": setup.context_variables, **around}
+
+
+def _measuring(options: dict[str, Any], judge: str | None, user: str | None) -> dict[str, Any]:
+    """The models that measure, at the server where the agents' models are."""
+    found: dict[str, Any] = {}
+    if judge is not None:
+        judging = JudgeModel(options["client"], model=judge, policies=_RETRYING)
+        found["scorers"] = [*options["scorers"], judging]
+    if user is not None:
+        found["simulate"] = UserModel(options["client"], model=user, policies=_RETRYING)
+    return found
 
 
 def _function(name: str) -> Callable[..., Any]:
-    _, place, value = find(name)
+    with redirect_stdout(sys.stderr):
+        _, place, value = find(name)
     if not callable(value) or isinstance(value, Agent):
         raise Failure(f"{place} is of type {type(value).__name__}, not a function", 2)
     return value

@@ -2,6 +2,7 @@
 
 Each is a folder with a `demo.py` that holds `agent` (who begins), `context_variables` (may be empty) and `about` (one line). It may also
 hold `prepare(offline, note)`, called once before the talk: `offline` says whether the offline model answers, `note` tells the person.
+`options` are further arguments of the Swarm, where policies or limits belong to it.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from ..inspection import read_graph
 from ..inspection.drawing import Drawing, as_dot, as_mermaid, as_text
 from ..inspection.svg import as_svg
 from .failure import Failure, reporting
+from .options import Allow
 from .starts import Debug, Targets, load_starts
 
 
@@ -43,6 +44,7 @@ def graph(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it.")] = None,
     tools: Annotated[bool, typer.Option("--tools", help="Show each agent's other tools too.")] = False,
+    allow: Allow = None,
     debug: Debug = False,
 ) -> None:
     """Draw who can hand over to whom. The module is imported, and handoffs are read from its agents and their functions;
@@ -55,12 +57,13 @@ def graph(
       swarm graph shop:triage -o shop.svg
       swarm graph shop:triage --format mermaid >> README.md
       swarm graph shop:triage --format dot | dot -Tpng -o shop.png
+      swarm graph shop.toml --allow shop.tools
 
     "->" hands over, "<>" asks another agent and gets an answer, "?" is an agent that only a run knows.
     """
     with reporting(debug):
         chosen = format or _format_of(output)
-        starts, _ = load_starts(targets)
+        starts, _ = load_starts(targets, allow)
         drawn = _DRAWN[chosen](Drawing(read_graph(*starts), tools))
         if output is None:
             print(drawn, end="")

@@ -15,7 +15,7 @@ class KeptConversation(Conversation):
     """A conversation whose messages, active agent and context variables are in a session.
 
     Args:
-        client, agent, options, known: as for a Conversation.
+        client, agent, options, known, context_variables, swarm: as for a Conversation.
         session: where it is kept.
 
     Raises:
@@ -23,9 +23,18 @@ class KeptConversation(Conversation):
         SessionError: it cannot be read.
     """
 
-    def __init__(self, client: Any, agent: Agent, session: StoredSession, options: dict[str, Any], known: Iterable[Agent]) -> None:
+    def __init__(
+        self,
+        client: Any,
+        agent: Agent,
+        session: StoredSession,
+        options: dict[str, Any],
+        known: Iterable[Agent],
+        context_variables: dict[str, Any] | None = None,
+        swarm: dict[str, Any] | None = None,
+    ) -> None:
         self._is_new = True
-        super().__init__(client, agent, None, {**options, "session": session}, known)
+        super().__init__(client, agent, context_variables, {**options, "session": session}, known, swarm)
         self._is_new = False
         export = next(session.store.export([session.id]), None)
         if export is not None:
@@ -50,5 +59,5 @@ class KeptConversation(Conversation):
         """
         raise Failure("this conversation is kept in a session: leave, and load the file in one that is not")
 
-    def _new(self, said: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], None]:
-        return said[len(self.messages) :], None
+    def _new(self, said: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        return said[len(self.messages) :], None if self.messages else self.context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +13,10 @@ from ..errors import ConfigError
 from ..ext.mcp.stdio import own_pipes
 from ..types import Agent
 from .failure import Failure, reporting
-from .options import BaseUrl, MaxTurns, Model, Offline, client_for, run_options
+from .options import Allow, BaseUrl, MaxTurns, Model, Offline, client_for, run_options
+from .setup import load_setup
 from .starts import Debug, Targets, load_starts
+from .target import is_configuration
 
 Http = Annotated[
     str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP at http://HOST:PORT/mcp instead of one client.")
@@ -27,6 +30,7 @@ def mcp(
     base_url: BaseUrl = None,
     offline: Offline = False,
     max_turns: MaxTurns = None,
+    allow: Allow = None,
     debug: Debug = False,
 ) -> None:
     """Offer agents as a server of the Model Context Protocol: each is a tool ask_<name>, which takes a message, and the id
@@ -37,16 +41,16 @@ def mcp(
       swarm mcp shop:triage
       swarm mcp agents/shop.py:triage agents/shop.py:night_desk --offline
       swarm mcp shop:triage --http 127.0.0.1:8000
+      swarm mcp shop.toml --allow shop.tools
 
     What the agents' code prints goes to standard error. docs/mcp.md shows how clients are told of it. The exit code is 2 if
     there is no such agent.
     """
     with reporting(debug), own_pipes() as pipes:
         place = None if http is None else _place(http)
-        agents, _ = load_starts(targets)
-        client = client_for(offline, base_url)
+        agents, swarm = _offered(targets, allow, offline, base_url)
         try:
-            _serve(agents, client, run_options(model, max_turns), place, pipes)
+            _serve(agents, swarm, run_options(model, max_turns), place, pipes)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "starlette", "uvicorn"):
                 raise
@@ -60,13 +64,26 @@ def _place(http: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _serve(agents: Sequence[Agent], client: Any, options: dict[str, Any], place: tuple[str, int] | None, pipes: tuple[int, int]) -> None:
+def _offered(targets: list[str], allow: list[str] | None, offline: bool, base_url: str | None) -> tuple[list[Agent], dict[str, Any]]:
+    """The agents, and the arguments of the Swarm that runs them. A configuration has policies of its own, so it is served alone."""
+    if not any(map(is_configuration, targets)):
+        return load_starts(targets)[0], {"client": client_for(offline, base_url)}
+    if len(targets) > 1:
+        raise Failure("a configuration is served alone, since its policies and limits hold for its own agents only", 2)
+    with redirect_stdout(sys.stderr):
+        setup = load_setup(targets[0], allow)
+    return [setup.agent], {"client": setup.client(offline, base_url), **setup.swarm}
+
+
+def _serve(
+    agents: Sequence[Agent], swarm: dict[str, Any], options: dict[str, Any], place: tuple[str, int] | None, pipes: tuple[int, int]
+) -> None:
     import asyncio
 
     from ..core import AsyncSwarm
     from ..ext.mcp.agents import AgentServer
 
-    server = AgentServer(agents, AsyncSwarm(client), **{name: value for name, value in options.items() if value is not None})
+    server = AgentServer(agents, AsyncSwarm(**swarm), **{name: value for name, value in options.items() if value is not None})
     if place is None:
         asyncio.run(server.run_stdio(*pipes))
         return

@@ -11,7 +11,15 @@ from ..run import base_url_of
 from ..types import Agent
 from .failure import Failure
 
-Target: TypeAlias = Annotated[str, typer.Argument(metavar="MODULE:AGENT", help="The agent: module:agent, or path/to/file.py:agent.")]
+Target: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MODULE:AGENT", help="The agent: module:agent, path/to/file.py:agent, or a configuration: shop.toml.")
+]
+Allow: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="MODULE", help="A module whose functions a configuration may use; may be repeated. SWARM_ALLOW names more."
+    ),
+]
 Model: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model for every agent.")]
 BaseUrl: TypeAlias = Annotated[
     str | None,

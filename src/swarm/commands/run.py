@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from .conversation import Conversation
 from .failure import reporting
-from .options import AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Target, client_for, run_options
+from .options import Allow, AsJson, BaseUrl, Debug, MaxTurns, Model, Offline, Target, run_options
+from .setup import load_setup
 from .talk import Talk, displaying, only_text
-from .target import load_target
 
 
 def run(
@@ -20,6 +19,7 @@ def run(
     base_url: BaseUrl = None,
     offline: Offline = False,
     max_turns: MaxTurns = None,
+    allow: Allow = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -31,11 +31,12 @@ def run(
       swarm run agents/shop.py:triage "I want my money back" --offline
       swarm run shop:triage --json < mail.txt
       swarm run shop:triage "Hello" --base-url http://localhost:11434/v1 --model llama3.2
+      swarm run shop.toml "I want my money back" --allow shop.tools
 
     The exit code is 1 if the run failed, 2 if there is no such agent.
     """
     with reporting(debug), displaying(as_json) as display:
-        agent, others = load_target(target)
+        setup = load_setup(target, allow)
         said = only_text(text)
-        conversation = Conversation(client_for(offline, base_url), agent, options=run_options(model, max_turns), known=others)
+        conversation = setup.conversation(setup.client(offline, base_url), run_options(model, max_turns))
         Talk(conversation, display, debug).once(said)

@@ -18,21 +18,22 @@ Targets: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="MODULE:AGENT...",
-        help="Where conversations begin: module:agent, or path/to/file.py:agent. It may also name a list of agents, or a function "
-        "without parameters that returns one agent or several.",
+        help="Where conversations begin: module:agent, path/to/file.py:agent, or a configuration: shop.toml. A module's name may also "
+        "be that of a list of agents, or of a function without parameters that returns one agent or several.",
     ),
 ]
 
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 
 
-def load_starts(targets: Sequence[str]) -> tuple[list[Agent], dict[str, Agent]]:
+def load_starts(targets: Sequence[str], allow: Sequence[str] | None = None) -> tuple[list[Agent], dict[str, Agent]]:
     """The agents that targets name, and every agent of their modules by the name it has there.
 
     What a module prints when it is imported goes to standard error.
 
     Args:
-        targets: `module:name` or `path/to/file.py:name` each.
+        targets: `module:name`, `path/to/file.py:name`, or a configuration each.
+        allow: the modules whose functions a configuration may use.
 
     Raises:
         Failure: a target that names nothing, something that is no agent, or a module or function that fails.
@@ -41,7 +42,7 @@ def load_starts(targets: Sequence[str]) -> tuple[list[Agent], dict[str, Agent]]:
     known: dict[str, Agent] = {}
     for target in targets:
         with redirect_stdout(sys.stderr):
-            found, place, value = find(target)
+            found, place, value = find(target, allow)
             agents = _agents(place, value)
         if not agents:
             raise Failure(f"{place} is {_kind(value)}. Agents in it: {', '.join(found) or 'none'}", 2)

@@ -6,48 +6,59 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..offers import table_of
 from ..types import Agent
 from .failure import Failure
 
+if TYPE_CHECKING:
+    from ..ext.config import Configuration
+
+_CONFIGURATIONS = (".toml", ".yaml", ".yml")
 _OURS = Path(__file__).parent.parent
 _HOW = "give module:agent, or path/to/file.py:agent"
 
 
-def load_target(target: str) -> tuple[Agent, list[Agent]]:
-    """The agent that a command is for, and every agent of its module.
+def load_target(target: str, allow: Sequence[str] | None = None) -> tuple[Agent, list[Agent]]:
+    """The agent that a command is for, and every agent of its module. Of a configuration this is not all; see `setup.load_setup`.
 
     The current directory is importable. The name may be left out where the module holds exactly one agent.
 
     Args:
-        target: `module:agent` or `path/to/file.py:agent`.
+        target: `module:agent`, `path/to/file.py:agent`, or a configuration: `shop.toml` or `shop.toml:agent`.
+        allow: the modules whose functions a configuration may use.
 
     Raises:
         Failure: no such module, an error inside it, no such agent; says which, and what there is instead.
     """
-    found, place, agent = find(target)
+    found, place, agent = find(target, allow)
     if not isinstance(agent, Agent):
         raise Failure(f"{place} is of type {type(agent).__name__}, not an Agent. Agents in it: {', '.join(found) or 'none'}", 2)
     return agent, list(found.values())
 
 
-def find(target: str) -> tuple[dict[str, Agent], str, Any]:
+def find(target: str, allow: Sequence[str] | None = None) -> tuple[dict[str, Agent], str, Any]:
     """What a target names, whatever it is: every agent of its module by name, the target in full, and the value.
 
     Args:
-        target: `module:name` or `path/to/file.py:name`.
+        target: `module:name`, `path/to/file.py:name`, or a configuration: `shop.toml` or `shop.toml:name`.
+        allow: the modules whose functions a configuration may use.
 
     Raises:
         Failure: no such module, an error inside it, no such name; says which, and what there is instead.
     """
+    configured = load_configured(target, allow)
+    if configured is not None:
+        config, agent = configured
+        return config.agents, target, agent
     place, name = _split(target)
     module = module_of(target)
     found = agents_in(module)
@@ -81,6 +92,38 @@ def _split(target: str) -> tuple[str, str]:
     if not place.endswith(".py") and (not place or place.startswith(".")):
         raise Failure(f"{target!r} names no module; {_HOW}", 2)
     return place, name
+
+
+def is_configuration(target: str) -> bool:
+    """Whether a target names a configuration: `shop.toml` or `shop.toml:agent`."""
+    return target.endswith(_CONFIGURATIONS) or target.rpartition(":")[0].endswith(_CONFIGURATIONS)
+
+
+def load_configured(target: str, allow: Sequence[str] | None = None) -> tuple[Configuration, Agent] | None:
+    """The configuration that a target names, and the agent of it; None if the target is something else.
+
+    The current directory is importable. SWARM_ALLOW may name modules too, with spaces between them.
+
+    Args:
+        target: `shop.toml` or `shop.toml:agent`, with the agent's key; or `.yaml`, `.yml`.
+        allow: the modules whose functions it may use.
+
+    Raises:
+        Failure: there is no such file, or no such agent in it.
+        ConfigFileError: there is something wrong in it.
+    """
+    if not is_configuration(target):
+        return None
+    path, name = (target, "") if target.endswith(_CONFIGURATIONS) else target.rsplit(":", 1)
+    if not Path(path).is_file():
+        raise Failure(f"there is no file {path!r}", 2)
+    from ..ext.config import load_config
+
+    _importable(Path.cwd())
+    config = load_config(path, modules=[*(allow or ()), *os.environ.get("SWARM_ALLOW", "").split()])
+    if name and name not in config.agents:
+        raise Failure(f"{path!r} has no {name!r}. Agents in it: {', '.join(config.agents)}", 2)
+    return config, config.agents[name] if name else config.agent
 
 
 def load_module(name: str) -> ModuleType:

@@ -9,7 +9,7 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
@@ -45,7 +45,7 @@ class Case:
         state: what the context variables must hold at the end, among others; or "sha256:..." of them, see `state_hash`.
         text: conditions on the last text of the agents.
         judge: a question about the conversation, for a judge model.
-        user: who the simulated user is and wants; then the conversation goes on until it ends it.
+        user: the simulated user, `{"persona", "goal", "script", "max_messages", "stop"}`; then the conversation goes on until it ends it.
         tags: words to tell kinds of cases apart in the results.
         data: what your own scorers want to know about the case.
         place: `file:line`, or "".
@@ -209,8 +209,30 @@ def state_hash(state: Any) -> str:
 
 
 def _user(value: Any) -> dict[str, Any]:
-    return {"goal": value} if isinstance(value, str) and value else _dict(value)
+    user = {"goal": value} if isinstance(value, str) and value else _dict(value)
+    for name, given in user.items():
+        if name not in _USER:
+            raise ValueError(f"has {name!r}, which no user has; there are {', '.join(_USER)}. What your own code needs goes into 'data'")
+        what, fits = _USER[name]
+        if not fits(given):
+            raise ValueError(f"has {name}: {given!r}, not {what}")
+    if not user.get("goal") and not user.get("script"):
+        raise ValueError("has neither a 'goal' for a model that plays it nor a 'script', a list of texts that it says one after the other")
+    return user
 
+
+def _says(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+_USER: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "persona": ("a text", _says),
+    "goal": ("a text", _says),
+    "script": ("a list of texts", lambda value: isinstance(value, list) and value != [] and all(map(_says, cast("list[Any]", value)))),
+    "max_messages": ("a number from 1 on", lambda value: type(value) is int and value > 0),
+    "stop": ("a text", _says),
+}
+"""The fields of a simulated user, each with what it must be."""
 
 _READERS = {
     "id": _text,

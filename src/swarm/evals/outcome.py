@@ -26,7 +26,8 @@ class Outcome:
             left alone.
         handoffs: who handed over to whom, by name.
         stop_reason: why the last run ended, "error" if it failed.
-        usage: tokens, cost and calls of the models.
+        usage: tokens, cost and calls of the agents' models.
+        usage_apart: the same of models that only measure, by who they are: "judge", "user".
         state: what the case's `state` is compared with.
     """
 
@@ -38,6 +39,7 @@ class Outcome:
     handoffs: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     stop_reason: str = "error"
     usage: Usage = field(default_factory=Usage)
+    usage_apart: dict[str, Usage] = field(default_factory=dict[str, Usage])
     state: Any = None
 
     def add(self, response: Response) -> None:
@@ -51,6 +53,16 @@ class Outcome:
         self.handoffs += response.handoffs
         self.stop_reason = response.stop_reason
         self.usage += response.usage
+
+    def add_apart(self, name: str, usage: Usage) -> None:
+        """Count what a model took that only measures.
+
+        Args:
+            name: who it is, such as "judge".
+            usage: of one question to it.
+        """
+        if usage.calls:
+            self.usage_apart[name] = self.usage_apart.get(name, Usage()) + usage
 
     @property
     def text(self) -> str:

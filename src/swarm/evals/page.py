@@ -237,7 +237,12 @@ def _resources(summary: Summary) -> str:
     plots = ['<div class="pair">', *(_plot(f"{name} of each result", values, named) for name, values, named in known), "</div>"]
     table = _table("Percentiles", "Of the results", ["median", "90 %", "95 %", "99 %", "most", "sum"], rows)
     costless = "" if costs else f'<p class="soft small">What the results cost is {figures.UNKNOWN}: the model has no known price.</p>'
-    return _section("Time and cost", *plots, table, costless)
+    apart = [
+        f'<p class="soft small">Apart from that, the {escape(name)} took {figures.tokens(taken.tokens)} tokens; '
+        f"cost: {figures.cost(taken.cost)}.</p>"
+        for name, taken in summary.apart.items()
+    ]
+    return _section("Time and cost", *plots, table, costless, *apart)
 
 
 def _plot(title: str, values: Sequence[float], named: charts.Named) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..core import AsyncSwarm
 from ..effects import CallModel, Flow
@@ -18,10 +18,10 @@ from .outcome import Outcome
 from .problems import EvalError
 from .records import CaseResult, as_json
 from .scoring import Scorer, scores_of
+from .simulating import MOST, Said, Simulate, UserScript, is_persons
 
-Simulate: TypeAlias = Callable[[Case, list[dict[str, Any]], int], Awaitable[str | None]]
-"""What the simulated user of a case says next, given the conversation so far and a seed; None when there is no more to say."""
-
+_USER_MODEL = "give it one, or a model: --user-model, in Python evaluate(simulate=UserModel(...))"
+_JUDGE_MODEL = "name one: --judge-model, in Python evaluate(scorers=[JudgeModel(...)])"
 _CHECKED = ("function", "calls", "handoffs", "final_agent", "state", "text")
 
 
@@ -67,10 +67,10 @@ class Player:
         if len(found) != 1:
             what = "there are several agents" if found else "there is no agent"
             raise EvalError(f"{where}: {what} called {case.agent!r}; there are {', '.join(self._by_name)}. Others: evaluate(agents=[...])")
-        if case.user is not None and self.simulate is None:
-            raise EvalError(f"{where}: the case has a 'user', and nobody plays it; give evaluate(simulate=...)")
+        if case.user is not None and self.simulate is None and not case.user.get("script"):
+            raise EvalError(f"{where}: the 'user' has no script, and nobody plays it; {_USER_MODEL}")
         if case.judge is not None and "judge" not in self.scorers:
-            raise EvalError(f"{where}: the case asks a 'judge', and there is none; give a scorer called 'judge'")
+            raise EvalError(f"{where}: the case asks a 'judge', and there is none; {_JUDGE_MODEL}")
         if not self.scorers and all(getattr(case, name) is None for name in _CHECKED):
             raise EvalError(f"{where}: nothing to check; give the case one of {', '.join(_CHECKED)}, or give a scorer of your own")
 
@@ -81,7 +81,7 @@ class Player:
         outcome.input, begins, error = len(outcome.messages), outcome.agent.name, None
         try:
             outcome.context_variables = self._variables(case)
-            await self._converse(case, outcome, seed_of(self.seed or 0, case.id, repetition))
+            await self._converse(case, outcome, None if self.seed is None else seed_of(self.seed, case.id, repetition))
         except (Exception, SystemExit) as failure:
             partial = getattr(failure, "response", None)
             if isinstance(partial, Response):
@@ -110,6 +110,7 @@ class Player:
             stop_reason=outcome.stop_reason,
             state=as_json(outcome.state),
             usage=_usage(outcome.usage),
+            usage_apart={name: _usage(usage) for name, usage in outcome.usage_apart.items()},
             seconds=seconds,
             error=None if error is None else {"type": type(error).__name__, "message": str(error)},
             started=f"{started:%Y-%m-%dT%H:%M:%SZ}",
@@ -124,23 +125,21 @@ class Player:
             return None
         return outcome.context_variables if self.state is None else self.state(outcome.context_variables)
 
-    async def _converse(self, case: Case, outcome: Outcome, seed: int) -> None:
-        swarm = self._swarm([] if self.seed is None else [_Seeded(seed)])
-        if case.user is None:
-            await self._run(swarm, case, outcome)
-            return
-        assert self.simulate is not None  # see check()
-        while (said := await self.simulate(case, outcome.messages, seed)) is not None:
-            outcome.messages.append({"role": "user", "content": said})
-            await self._run(swarm, case, outcome)
-            if outcome.stop_reason != "complete":
-                break
+    async def _converse(self, case: Case, outcome: Outcome, seed: int | None) -> None:
+        swarm = self._swarm([] if seed is None else [_Seeded(seed)])
+        is_asked = case.user is None or (case.conversation and case.conversation[-1].get("role") == "user")
+        goes_on = not is_asked or await self._run(swarm, case, outcome)
+        if case.user is not None:
+            simulate = self.simulate or UserScript()
+            while goes_on and await _speaks(simulate, case, outcome, seed):
+                goes_on = await self._run(swarm, case, outcome)
 
     def _swarm(self, policies: list[Any]) -> AsyncSwarm:
         options: dict[str, Any] = {**self.swarm, "policies": [*self.swarm.get("policies", ()), *policies]}
         return AsyncSwarm(self.client, **options)
 
-    async def _run(self, swarm: AsyncSwarm, case: Case, outcome: Outcome) -> None:
+    async def _run(self, swarm: AsyncSwarm, case: Case, outcome: Outcome) -> bool:
+        """Let the agents answer. Returns whether the conversation can go on."""
         response = await swarm.run(
             outcome.agent,
             outcome.messages,
@@ -150,6 +149,26 @@ class Player:
             execute_tools=not case.is_first_reply_only,
         )
         outcome.add(response)
+        return response.stop_reason == "complete"
+
+
+async def _speaks(simulate: Simulate, case: Case, outcome: Outcome, seed: int | None) -> bool:
+    """Let the user speak. Returns whether there is something to answer.
+
+    Raises:
+        EvalError: the user said nothing, though it is not done; or it is done before anything was said.
+    """
+    answer, count = await simulate(case, outcome.messages, seed), sum(map(is_persons, outcome.messages[outcome.input :]))
+    said = answer if isinstance(answer, Said) else Said(answer or "", answer is None)
+    outcome.add_apart("user", said.usage)
+    if not said.text and not (said.is_last and outcome.messages):
+        raise EvalError("the simulated user said nothing")
+    if count == (case.user or {}).get("max_messages", MOST) and not said.is_last:
+        outcome.stop_reason = "max_messages"
+        return False
+    if said.text:
+        outcome.messages.append({"role": "user", "content": said.text})
+    return not said.is_last
 
 
 class _Seeded:

@@ -59,6 +59,7 @@ class Header:
         swarm: the version of this library.
         started: when it began, as ISO 8601 in UTC.
         scorers: names of the scorers that were used.
+        models_apart: the models that only measure, as they were asked for, by who they are: "judge", "user".
     """
 
     id: str
@@ -72,6 +73,7 @@ class Header:
     swarm: str
     started: str
     scorers: list[str]
+    models_apart: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,10 +94,11 @@ class CaseResult:
         calls: each with `name`, `arguments`, `agent` and `outcome`: as of `ToolCall`, "pending" for one that waits for an approval, or
             "not run" where functions are not run.
         handoffs: who handed over to whom, as pairs of names.
-        stop_reason: as of the Response, or "error".
+        stop_reason: as of the Response, "max_messages" if a simulated user was cut off, or "error".
         state: what the scorer of the state compares: the context variables, or what a function made of them; None if only the first
             reply was asked for.
         usage: `input_tokens`, `output_tokens`, `cached_tokens`, `reasoning_tokens`, `model_calls`, and `cost` in US dollars or None.
+        usage_apart: the same of models that only measure, by who they are: "judge", "user".
         seconds: how long the conversation took.
         error: None, or what failed as `type` and `message`; that is no answer of the agents, yet counts as not passed.
         started: when it began, as ISO 8601 in UTC.
@@ -119,6 +122,7 @@ class CaseResult:
     seconds: float
     error: dict[str, str] | None
     started: str
+    usage_apart: dict[str, Line] = field(default_factory=dict[str, Line])
 
     @property
     def key(self) -> tuple[str, int]:
@@ -252,7 +256,7 @@ class Writer:
         if b"\n" not in begins and begins[: len(_BEGINS)] == _BEGINS[: len(begins)]:  # killed while it wrote the header
             return 0
         there, whole = _read(self._path)
-        for name in ("target", "model", "digest", "repeat", "seed", "scorers"):
+        for name in ("target", "model", "digest", "repeat", "seed", "scorers", "models_apart"):
             old, new = getattr(there.header, name), getattr(header, name)
             if old != new:
                 what = "the cases are not the same" if name == "digest" else f"{name} is {old!r} there and {new!r} now"

@@ -13,9 +13,10 @@ from uuid import uuid4
 from ..models.default import default_client
 from ..types import Agent
 from .cases import Case, digest_of
-from .playing import Player, Simulate
+from .playing import Player
 from .records import CaseResult, Header, Results, Writer
 from .scoring import BUILT_IN, Scorer, named
+from .simulating import Simulate
 
 
 async def evaluate(
@@ -50,7 +51,7 @@ async def evaluate(
         context_variables: copied for each conversation, those of the case over them; or a function that makes fresh ones for each.
         state: makes of the context variables at the end what `Case.state` is compared with, such as the rows of a database.
         scorers: your own, beside those for the fields of a case.
-        simulate: the simulated user of cases with a `user`.
+        simulate: who plays the `user` of cases, such as a `UserModel`; by default a `UserScript`.
         repeat: how often to play each case.
         concurrency: how many conversations go on at once.
         seed: from which each request gets a `seed`, another for each conversation and the same whenever it is played; None sends none.
@@ -146,7 +147,14 @@ def _header(player: Player, cases: Sequence[Case], repeat: int, target: str) -> 
         swarm=number,
         started=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         scorers=[*BUILT_IN, *player.scorers],
+        models_apart=_models_apart(player),
     )
+
+
+def _models_apart(player: Player) -> dict[str, str]:
+    """The models of those that measure, as far as they were named: a scorer's, and the simulated user's."""
+    measuring = {**player.scorers, "user": player.simulate}
+    return {name: model for name, one in measuring.items() if isinstance(model := getattr(one, "model", None), str)}
 
 
 def _model(player: Player) -> str:

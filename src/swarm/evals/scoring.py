@@ -105,7 +105,7 @@ async def scores_of(case: Case, outcome: Outcome, own: dict[str, Scorer]) -> dic
     """All scores that apply, by name.
 
     Raises:
-        EvalError: a scorer of one's own failed, or returned something else than scorers return.
+        EvalError: a scorer of one's own failed, or returned something else than scorers return; or none applies.
     """
     found = {name: score for name, scorer in BUILT_IN.items() if (score := scorer(case, outcome)) is not None}
     for name, scorer in own.items():
@@ -115,6 +115,8 @@ async def scores_of(case: Case, outcome: Outcome, own: dict[str, Scorer]) -> dic
             raise EvalError(f"the scorer {name!r} failed: {type(error).__name__}: {error}") from error
         if score is not None:
             found[name] = score
+    if not found:
+        raise EvalError("no scorer had anything to say, so nothing is known; give the case something to check")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .statistics import Share, Tally, Total, pass_hat, share, total
 
@@ -30,6 +30,24 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """What results took of a model that only measures.
+
+    Attributes:
+        tokens: input and output tokens for each result that it had part in; None where the provider did not count.
+        costs: the cost of each in US dollars; None where the price is not known.
+    """
+
+    tokens: list[int | None]
+    costs: list[float | None]
+
+    @property
+    def cost(self) -> Total:
+        """The sum of the costs, and for how many results they are known."""
+        return total(self.costs)
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The results of an eval in numbers.
 
@@ -42,6 +60,7 @@ class Summary:
         seconds: how long each result took.
         tokens: input and output tokens of each result; None where the provider did not count.
         costs: the cost of each result in US dollars; None where the price is not known.
+        apart: what the models took that only measure, by who they are; it is in none of the others.
     """
 
     overall: Share
@@ -52,6 +71,7 @@ class Summary:
     seconds: list[float]
     tokens: list[int | None]
     costs: list[float | None]
+    apart: dict[str, Taken]
 
     @property
     def cost(self) -> Total:
@@ -82,6 +102,7 @@ def summarize(results: Results) -> Summary:
         [result.seconds for result in every],
         [tokens_of(result) for result in every],
         [result.usage["cost"] for result in every],
+        _apart(every),
     )
 
 
@@ -105,7 +126,21 @@ def in_file(result: CaseResult) -> tuple[str, int, str, int]:
 
 def tokens_of(result: CaseResult) -> int | None:
     """Input and output tokens of a result; None where the provider did not count, which shows as no tokens at all."""
-    return result.usage["input_tokens"] + result.usage["output_tokens"] or None
+    return _tokens(result.usage)
+
+
+def _tokens(usage: dict[str, Any]) -> int | None:
+    return usage["input_tokens"] + usage["output_tokens"] or None
+
+
+def _apart(results: Iterable[CaseResult]) -> dict[str, Taken]:
+    taken: dict[str, Taken] = {}
+    for result in results:
+        for name, usage in result.usage_apart.items():
+            mine = taken.setdefault(name, Taken([], []))
+            mine.tokens.append(_tokens(usage))
+            mine.costs.append(usage["cost"])
+    return dict(sorted(taken.items()))
 
 
 def _tallies(outcomes: Iterable[tuple[str, bool]]) -> dict[str, Tally]:

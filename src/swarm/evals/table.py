@@ -134,6 +134,8 @@ def _notes(summary: Summary, compared: Comparison | None) -> Iterator[str]:
         half, most = percentile(summary.seconds, 50), percentile(summary.seconds, 95)
         yield f"time: median {figures.seconds(half)}, 95 % below {figures.seconds(most)}, most {figures.seconds(max(summary.seconds))}"
     yield f"tokens: {figures.tokens(summary.tokens)}; cost: {figures.cost(summary.cost)}"
+    for name, taken in summary.apart.items():
+        yield f"tokens of the {plain(name)}, apart: {figures.tokens(taken.tokens)}; cost: {figures.cost(taken.cost)}"
     if summary.errors:
         yield f"errors: {summary.errors:,}, which count as failed"
     if summary.confusion and (mixed := _mixed_up(summary.confusion)):

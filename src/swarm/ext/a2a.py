@@ -45,10 +45,10 @@ logger = logging.getLogger("swarm.a2a")
 class _Conversation:
     """What was said so far, and who speaks."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, context: dict[str, Any]) -> None:
         self.agent = agent
         self.messages: list[Message] = []
-        self.context: dict[str, Any] = {}
+        self.context = context
         self.turn = asyncio.Lock()  # two messages at once are answered one after the other
 
 
@@ -65,14 +65,24 @@ class A2AServer:
         swarm: runs it.
         url: where clients reach the application; stands on the card.
         version: the agent's version, for the card.
+        context_variables: what each conversation begins with.
         run_options: keyword arguments for each run: `limits`, `max_turns`, `model_override`, `timeout`.
 
     Attributes:
         card: the agent card; may be changed before `app()` is called.
     """
 
-    def __init__(self, agent: Agent, swarm: AsyncSwarm, *, url: str, version: str = "1.0.0", **run_options: Any) -> None:
-        self._executor = _Executor(agent, swarm, run_options)
+    def __init__(
+        self,
+        agent: Agent,
+        swarm: AsyncSwarm,
+        *,
+        url: str,
+        version: str = "1.0.0",
+        context_variables: dict[str, Any] | None = None,
+        **run_options: Any,
+    ) -> None:
+        self._executor = _Executor(agent, swarm, context_variables or {}, run_options)
         about = agent.description or f"Answers as {agent.name}."
         self.card = AgentCard(
             name=agent.name,
@@ -109,9 +119,10 @@ class _NoPages:
 class _Executor(AgentExecutor):
     """Answers messages with runs."""
 
-    def __init__(self, agent: Agent, swarm: AsyncSwarm, options: dict[str, Any]) -> None:
+    def __init__(self, agent: Agent, swarm: AsyncSwarm, context: dict[str, Any], options: dict[str, Any]) -> None:
         self._agent = agent
         self._swarm = swarm
+        self._context = context
         self._options = options
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
 
@@ -164,7 +175,7 @@ class _Executor(AgentExecutor):
 
     def _kept(self, name: str) -> _Conversation:
         """The conversation of a context, after which it is the last to be forgotten."""
-        conversation = self._conversations.setdefault(name, _Conversation(self._agent))
+        conversation = self._conversations.setdefault(name, _Conversation(self._agent, self._context))
         self._conversations.move_to_end(name)
         if len(self._conversations) > _CONVERSATIONS:
             self._conversations.popitem(last=False)

@@ -114,12 +114,19 @@ def test_what_fails_is_told_in_the_protocols_form(asking: Any, tmp_path: Path) -
     async def ask(client: Client) -> Any:
         answers = [
             await client.call_tool("ask_triage", arguments)
-            for arguments in ({}, {"message": " "}, {"message": "Hi", "conversation": "x"}, {"message": "break"}, {"message": "crash"})
+            for arguments in (
+                {},
+                {"message": " "},
+                {"message": "Hi", "conversation": ["x"]},
+                {"message": "Hi", "conversation": "x"},
+                {"message": "break"},
+                {"message": "crash"},
+            )
         ]
         answers.append(await client.call_tool("ask_refunds", {"message": "cancel"}))
         with pytest.raises(MCPError, match=r"Unknown tool: ask_nobody\. There are ask_triage, ask_refunds"):
             await client.call_tool("ask_nobody", {"message": "Hi"})
-        broken = answers[3].content[1].text.removeprefix("(conversation: ").removesuffix(")")
+        broken = answers[4].content[1].text.removeprefix("(conversation: ").removesuffix(")")
         answers.append(await client.call_tool("ask_triage", {"message": "Again", "conversation": broken}))
         return answers
 
@@ -127,6 +134,7 @@ def test_what_fails_is_told_in_the_protocols_form(asking: Any, tmp_path: Path) -
     assert [(answer.is_error, answer.content[0].text) for answer in wrong] == [
         (True, "message must be a text that is not empty"),
         (True, "message must be a text that is not empty"),
+        (True, "conversation must be a text, the id that came with an earlier answer"),
         (True, "there is no conversation 'x', or no longer: leave it out to begin a new one"),
     ]
     assert (broken.is_error, broken.content[0].text) == (True, "503: overloaded")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from swarm import Agent, AsyncSwarm, Handoff, Limits, Refuse, Response, Result, RunInfo, RunTimeout, Swarm, tool
-from swarm.errors import HistoryError, ServerError, StateError
+from swarm.errors import HistoryError, ServerError, StateError, StreamBroken
 from swarm.events import Delta, Done, Event, MessageDone, ToolDone
 from swarm.ext.sessions import SessionConflict, SessionError, SessionStore, StoredSession
-from swarm.models.scripted import ScriptedModel, call
+from swarm.models.scripted import ScriptedModel, Turn, call
 from swarm.testing import assert_valid_history
 from tests.modes import Drive, streaming
 
@@ -198,6 +198,16 @@ def test_what_was_done_before_a_failure_is_kept(drive: Drive, store: SessionStor
     assert drive(TRIAGE, [], ["Here I am."], session=store.session("s")).text == "Here I am."
     assert roles(kept(store)) == ["user", "assistant", "tool", "assistant"]
     assert drive(TRIAGE, [], [], session=store.session("s")).text == "Here I am.", "a run that came to its end says the same again"
+
+
+@streaming
+def test_what_was_shown_of_a_reply_that_broke_off_is_kept(drive: Drive, store: SessionStore) -> None:
+    """M06: and said again to the model, so that it knows what the person has read."""
+    with pytest.raises(StreamBroken):
+        drive(TRIAGE, "Go", [Turn(chunks=["One two", " three", ServerError("503: gone", status=503)])], session=store.session("s"))
+    assert [message["content"] for message in kept(store)] == ["Go", "One two three"]
+    assert drive(TRIAGE, "And?", ["Four."], session=store.session("s")).text == "Four."
+    assert drive.requests[0]["messages"][-2]["content"] == "One two three"
 
 
 def test_a_run_out_of_time_is_kept(drive: Drive, store: SessionStore) -> None:
@@ -465,3 +475,20 @@ def test_a_result_that_ends_the_run_is_kept(drive: Drive, store: SessionStore) -
     agent = Agent(functions=[tool(lambda: Result(value="over", stop=True), name="stop", description="Stop.")])
     assert drive(agent, "Go", [call("stop")], session=store.session("s")).output == "over"
     assert drive(agent, [], [], session=store.session("s")).output == "over"
+
+
+def test_many_conversations_at_once(url: str) -> None:
+    """X06: each in its own session, all in one store, side by side."""
+    turns = [[call("look", {"item": 1}), call("look", {"item": 2})], "Done."]
+
+    async def talk(store: SessionStore, number: int) -> str | None:
+        client = AsyncSwarm(ScriptedModel(turns), parallel_tools=True)
+        return (await client.run(TRIAGE, f"I am {number}", session=store.session(f"s{number}"))).text
+
+    async def main(store: SessionStore) -> list[str | None]:
+        return await asyncio.gather(*(talk(store, number) for number in range(40)))
+
+    with SessionStore(url) as store:
+        assert asyncio.run(main(store)) == ["Done."] * 40
+        assert [store.messages(f"s{number}")[0]["content"] for number in range(40)] == [f"I am {number}" for number in range(40)]
+        assert {info.status for info in store.find()} == {"idle"}

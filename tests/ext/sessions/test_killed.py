@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,45 +21,53 @@ from tests.ext.sessions.talking import main
 
 ROOT = Path(__file__).parents[3]
 TALKING = Path(__file__).with_name("talking.py")
-QUESTIONS = 3
+QUESTIONS = 4
 UNKNOWN = "Error: it was started, but the run was cut off; whether it had an effect is not known"
 
 
-def talk(url: str, log: Path, chance: random.Random | None) -> tuple[list[str], bool]:
-    """One process, killed some time after it has shown something. Returns all that it showed, and whether it came to the end."""
+def processes(url: str, log: Path) -> subprocess.Popen[str]:
+    """What begins one process after another, see talking.py."""
     command = [sys.executable, str(TALKING), url, str(log), str(QUESTIONS)]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        shown: list[str] = []
-        if chance is not None:
-            for _ in range(chance.randrange(1, 6)):
-                shown.append(child.stdout.readline())
+    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def talk(begin: subprocess.Popen[str], chance: random.Random | None) -> tuple[list[Any], bool]:
+    """One process, killed some time after it has shown something. Returns all that it showed, and whether it came to the end."""
+    assert begin.stdin is not None
+    assert begin.stdout is not None
+    begin.stdin.write("go\n")
+    begin.stdin.flush()
+    pid: int = json.loads(begin.stdout.readline())
+    shown: list[Any] = []
+    wanted = None if chance is None else chance.randrange(1, 6)
+    for line in begin.stdout:
+        said = json.loads(line)
+        if isinstance(said, dict):
+            return shown, said["ended"] == 0
+        shown.append(said)
+        if chance is not None and len(shown) == wanted:
             time.sleep(chance.random() * 0.02)
-            child.kill()
-        shown += child.stdout.readlines()
-        errors = child.stderr.read()
-        assert errors == ""
-        return [line for line in shown if line.endswith("\n")], child.wait() == 0
+            os.kill(pid, signal.SIGKILL)
+    raise AssertionError("talking.py ended by itself")
 
 
 def check(url: str, folder: Path, seed: int) -> None:
     chance, log, shown = random.Random(seed), folder / "log", []
-    for _ in range(4):
-        lines, ended = talk(url, log, chance)
-        shown += lines
-        if ended:
-            break
-    lines, ended = talk(url, log, None)
+    with processes(url, log) as begin:
+        for attempt in range(7):
+            said, ended = talk(begin, chance if attempt < 6 else None)
+            shown += said
+            if ended:
+                break
+        begin.stdin.close()  # type: ignore[union-attr]
     assert ended
     with SessionStore(url) as store, SessionStore(folder / "calm.db") as calm:
         messages, info = store.messages("s"), store.info("s")
         assert info is not None
         assert (info.status, info.agent) == ("idle", "Second")
         assert_valid_history(messages)
-        said = Counter(message["content"] for message in messages)
-        assert {json.loads(line) for line in shown + lines} <= said.keys(), "what was shown is there"
+        assert set(shown) <= {message["content"] for message in messages}, "what was shown is there"
         main(str(folder / "calm.db"), str(folder / "calm.log"), QUESTIONS)
         undisturbed = calm.messages("s")
         assert [known(message) for message in messages] == [known(message) for message in undisturbed]

@@ -128,6 +128,8 @@ class AgentServer:
         message, known = arguments.get("message"), arguments.get("conversation")
         if not isinstance(message, str) or not message.strip():
             return _failed("message must be a text that is not empty")
+        if known is not None and not isinstance(known, str):
+            return _failed("conversation must be a text, the id that came with an earlier answer")
         conversation = _Conversation(tool, self._agents[tool]) if known is None else self._conversations.get(known)
         if conversation is None:
             return _failed(f"there is no conversation {known!r}, or no longer: leave it out to begin a new one")

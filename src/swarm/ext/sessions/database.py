@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any
 
 import sqlalchemy as sa
@@ -56,6 +56,7 @@ class Database:
             event.listen(self.engine, "begin", _begin_sqlite)
         self._writer = self.engine.execution_options(swarm_writes=True)
         self._lock = RLock()
+        self._turn = Lock()
         self._is_open = False
         self._process = os.getpid()
 
@@ -82,7 +83,8 @@ class Database:
         """
         with self._explained():
             self._open()
-            with self._writer.begin() as connection:
+            # SQLite has one writer at a time, and asks again and again until it is its turn; in one process there is a better way to wait.
+            with self._turn if self.is_sqlite else nullcontext(), self._writer.begin() as connection:
                 yield connection
 
     def scrub(self) -> None:
@@ -103,6 +105,7 @@ class Database:
         with self._lock:
             if os.getpid() != self._process:  # connections do not survive a fork
                 self.engine.dispose(close=False)
+                self._turn = Lock()
                 self._process = os.getpid()
             if not self._is_open:
                 with self.engine.connect() as connection:

@@ -13,12 +13,13 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from ...batches import UNKNOWN
 from ...effects import Call, Emit, Flow, Message, Together
-from ...errors import Cancelled, StateError, attach
+from ...errors import Cancelled, StateError, SwarmError, attach
 from ...events import Done
 from ...history import NOT_EXECUTED, open_calls, tool_message
 from ...history import checked as checked_history
 from ...legal import call_name
 from ...loop import conversation
+from ...messages import assistant_message
 from ...run import Run, logger
 from ...state import State, dump, revive
 from ...types import Agent, Response
@@ -104,7 +105,8 @@ class _Keeping:
             return (yield from self._stepping(run, conversation(run), True))
         except GeneratorExit:
             raise
-        except BaseException:
+        except BaseException as error:
+            _keep_shown(run, error)
             try:
                 yield from self._save(run, True)
             except Exception:
@@ -192,6 +194,13 @@ def _become(run: Run, other: Run) -> None:
     """Make a run, which the holder of its stream knows, one that was made later."""
     for name in Run.__slots__:
         setattr(run, name, getattr(other, name))
+
+
+def _keep_shown(run: Run, error: BaseException) -> None:
+    """Put what was shown of a reply that broke off into the history. After a cancellation it stands there already."""
+    partial: Message | None = getattr(error, "partial", None) if isinstance(error, SwarmError) else None
+    if partial and partial.get("content") and not open_calls(run.history):
+        run.history.append({**assistant_message(partial, run.agent.name), "tool_calls": None})
 
 
 def _mark(run: Run) -> Any:

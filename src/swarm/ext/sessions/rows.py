@@ -16,9 +16,10 @@ _INFO = [column for column in SESSIONS.c if column.name != "state"]
 _OWNED = ((MESSAGES, MESSAGES.c.session_id), (TAGS, TAGS.c.session_id), (SESSIONS, SESSIONS.c.id))
 
 
-def session(connection: sa.Connection, id: str, now: float) -> Any:
-    """The row of a session, or None if there is none, or it has expired."""
-    return connection.execute(sa.select(SESSIONS).where(SESSIONS.c.id == id, _lasts(now))).one_or_none()
+def session(connection: sa.Connection, id: str, now: float, lock: bool = False) -> Any:
+    """The row of a session, or None if there is none, or it has expired; `lock` keeps others from changing it in this transaction."""
+    wanted = sa.select(SESSIONS).where(SESSIONS.c.id == id, _lasts(now))
+    return connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
 
 
 def bodies(connection: sa.Connection, id: str) -> list[Any]:

@@ -17,6 +17,8 @@ from .sealing import Sealer
 from .stored import StoredSession, message_place, read_json, state_place
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from .database import Database
 
 _LONGEST = 255
@@ -149,28 +151,22 @@ class SessionStore:
         Returns:
             whether there was one.
         """
-        return self._remove(lambda: [id]) > 0
+        return self._remove(lambda connection: [id]) > 0
 
     def purge(self) -> int:
         """Delete the sessions that have expired, which nobody finds any more. Returns how many there were."""
         from . import rows
 
-        def expired() -> list[str]:
-            with self.database.reading() as connection:
-                return rows.expired(connection, self.clock())
-
-        return self._remove(expired)
+        return self._remove(lambda connection: rows.expired(connection, self.clock()))
 
     def reencrypt(self) -> int:
-        """Encrypt everything with the first key, so that the others may be thrown away; without keys, decrypt it. No run may be at work
-        on a session meanwhile. Returns the number of sessions.
-        """
+        """Encrypt everything with the first key, so that the others may be thrown away. Returns the number of sessions."""
         from . import rows
 
         count = 0
         for info in self._every(None):
             with self.database.writing() as connection:
-                row = rows.session(connection, info.id, self.clock())
+                row = rows.session(connection, info.id, self.clock(), lock=True)
                 if row is None:
                     continue
                 state = self.sealer.opened(row.state, state_place(info.id))
@@ -229,12 +225,13 @@ class SessionStore:
                 found = {info.id: info for info in rows.infos(connection, self.clock(), ids=wanted[first : first + _AT_ONCE])}
             yield from (found[id] for id in wanted[first : first + _AT_ONCE] if id in found)
 
-    def _remove(self, wanted: Callable[[], list[str]]) -> int:
+    def _remove(self, wanted: Callable[[Connection], list[str]]) -> int:
         from . import rows
 
-        count, ids = 0, wanted()
-        for first in range(0, len(ids), _AT_ONCE):
-            with self.database.writing() as connection:
+        count = 0
+        with self.database.writing() as connection:
+            ids = wanted(connection)
+            for first in range(0, len(ids), _AT_ONCE):
                 count += rows.remove(connection, ids[first : first + _AT_ONCE])
         if count:
             self.database.scrub()

@@ -58,6 +58,7 @@ class _Failure(_Form):
 
 
 class _Answer(_Form):
+    agent: str | None = None
     request: _Asked
     reply: _Reply | None = None
     chunks: list[dict[str, Any]] = []

@@ -1,12 +1,12 @@
 """The form of a tape on disk: JSON lines that a person can read in a review and that change only where the conversation does.
 
-The first line says what the file is. Each other line is one answer of a model with what was asked, or one tool call. A request that goes on
-from an earlier one is written as the difference, so a text that changes changes one line, not all that follow:
+The first line says what the file is. Each other line is one answer of a model, with what was asked and by which agent, or one tool call. A
+request that goes on from an earlier one is written as the difference, so a text that changes changes one line, not all that follow:
 
     {"tape": 1}
-    {"request": {"model": "gpt-4o", "messages": [...], "tools": [...]}, "reply": {...}}
+    {"agent": "Desk", "request": {"model": "gpt-4o", "messages": [...], "tools": [...]}, "reply": {...}}
     {"tool": "refund", "call": "call_1", "arguments": {"item": 7}, "text": "done"}
-    {"like": 2, "more": [...the messages behind those of line 2...], "reply": {...}}
+    {"like": 2, "more": [...the messages behind those of line 2...], "agent": "Desk", "reply": {...}}
 
 There is nothing in it that differs from one recording of the same conversation to the next: no time, no random id.
 """

@@ -89,7 +89,7 @@ class Recorder:
 
     def add_answer(self, call: CallModel, answer: Line) -> None:
         """Record an answer of a model with what was asked."""
-        self.add(lambda: {**asked_model(call, self._redaction), **answer})
+        self.add(lambda: {"agent": call.agent.name, **asked_model(call, self._redaction), **answer})
 
     def add_reply(self, call: CallModel, reply: Any) -> Any:
         """Record a whole reply. Returns it as the run gets it; what is no Reply is left for the run to refuse."""
