@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...conditions import cel, similar_to
@@ -105,7 +106,7 @@ def _functions(parts: Parts, agents: dict[str, Agent], path: KeyPath, form: str 
     return [] if made is None else [made]
 
 
-def _tool(form: ToolForm, function: Any) -> Tool:
+def _tool(form: ToolForm, function: Callable[..., Any]) -> Tool:
     """The function with what the file says of it; what it does not say stays as the code has it."""
     said = {name: value for name, value in given(form, "use").items() if value is not None}
     if isinstance(form.approval, str):
