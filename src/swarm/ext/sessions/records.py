@@ -49,7 +49,7 @@ def info_of(row: Any, tags: tuple[str, ...]) -> SessionInfo:
     return SessionInfo(row.id, row.user_id, tags, row.agent, row.status, row.messages, created, updated, expires)
 
 
-def text_of(value: Any) -> str:
+def kept_text(value: Any) -> str:
     """JSON as a store keeps it: readable, unless it holds half a character, which no database takes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if _is_sound(text) else json.dumps(value, separators=(",", ":"))
