@@ -471,6 +471,8 @@ DECISIONS = {
         "D62": "Eval conversations go on side by side with a limit; one that fails is a result and ends no other",
         "D63": "Eval results are written as they come; a killed run is resumed without repeating any, and with the same cases only",
         "D64": "swarm eval exits with 1 below what was asked, with 2 when used wrongly",
+        "D66": "A swarm is a solver of inspect-ai, with its models or with one of its own; its log holds messages, calls and usage",
+        "D67": "Each case of evals is a test of pytest; a share of them may be asked for, over all processes",
         "D68": "A judge model answers apart from what it judges, counts apart, and passes nothing when it fails",
         "D69": "A simulated user, script or model, talks with whoever is active until it is done, cut off, or a run stops; it counts apart",
         "D70": "An example's application looks up and changes real records: in one transaction, nothing twice, nothing of somebody else's",
@@ -494,6 +496,10 @@ DECISIONS = {
         "D92": "MCP sessions serve threads and loops at once; a cancelled run cancels its call, and a process ends with its program",
         "D93": "An agent follows the changes of an MCP server's tools from the next run on",
         "D94": "Agents offered over MCP keep conversations, tell progress, can be cancelled, and write nothing but the protocol",
+        "D95": "A LangChain tool is a function with its own schema; what LangChain injects comes from the program, never from the model",
+        "D96": "A swarm is a LangChain runnable: in chains, streamed and in batches, with callbacks, messages of LangChain in and out",
+        "D97": "Function tools of pydantic-ai and openai-agents are functions; what only their own runs can do is refused at once",
+        "D98": "An agent offered over A2A has a card, tells task states, keeps conversations by context id, and can be cancelled",
     }.items()
 }
 

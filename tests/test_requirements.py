@@ -16,6 +16,7 @@ from tests.requirements import PENDING, REQUIREMENTS
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.mark.timeout(240)  # it collects every test, which takes 16 s of CPU, on machines that others use too
 def test_promises_and_tests_name_each_other() -> None:
     """In one test, since collecting all tests takes some seconds; in a process of its own, since this one may hold a single file."""
     program = [sys.executable, "-m", "tests.covering", "--json"]

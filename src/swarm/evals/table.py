@@ -68,7 +68,7 @@ def as_text(results: Results, *, compared: Comparison | None = None) -> str:
         padded = [" " * (size - width(cell)) + cell for cell, size in zip(cells, widths[1:], strict=True)]
         lines.append("  ".join([name + " " * (widths[0] - width(name)), *padded]).rstrip())
     lines += ["", *_notes(summary, compared)]
-    failed = list(_failures(results.results))
+    failed = list(failures(results.results))
     if failed:
         lines += ["", _failed_title(results.results)]
         for head, why in failed:
@@ -95,7 +95,7 @@ def _print_table(results: Results, out: Console, compared: Comparison | None) ->
     for note in _notes(summary, compared):
         style = "bold red" if compared and compared.is_worse and note.startswith("Worse") else ""
         out.print(Text(note, style=style))
-    failed = list(_failures(results.results))
+    failed = list(failures(results.results))
     if failed:
         out.print(Text(f"\n{_failed_title(results.results)}", style="bold"))
         for head, why in failed:
@@ -164,7 +164,7 @@ def _failed_title(results: Sequence[CaseResult]) -> str:
     return f"{figures.counted(cases, 'case')} failed" + (f", of which {_FAILURES} are shown" if cases > _FAILURES else "")
 
 
-def _failures(results: Sequence[CaseResult]) -> Iterator[tuple[str, list[str]]]:
+def failures(results: Sequence[CaseResult]) -> Iterator[tuple[str, list[str]]]:
     """Of the first cases that failed: where each stands and how often it failed, and why it did the first time."""
     ordered = sorted(results, key=in_file)
     shown = 0
