@@ -496,6 +496,10 @@ DECISIONS = {
         "D92": "MCP sessions serve threads and loops at once; a cancelled run cancels its call, and a process ends with its program",
         "D93": "An agent follows the changes of an MCP server's tools from the next run on",
         "D94": "Agents offered over MCP keep conversations, tell progress, can be cancelled, and write nothing but the protocol",
+        "D95": "A LangChain tool is a function with its own schema; what LangChain injects comes from the program, never from the model",
+        "D96": "A swarm is a LangChain runnable: in chains, streamed and in batches, with callbacks, messages of LangChain in and out",
+        "D97": "Function tools of pydantic-ai and openai-agents are functions; what only their own runs can do is refused at once",
+        "D98": "An agent offered over A2A has a card, tells task states, keeps conversations by context id, and can be cancelled",
     }.items()
 }
 

@@ -17,7 +17,7 @@ from swarm.commands import root
 
 SOURCES = Path(__file__).parent.parent / "src"
 TALKING = ("run", "chat", "demo")
-COMMANDS = (*TALKING, "check", "graph", "eval", "export", "mcp", "config", "sessions")
+COMMANDS = (*TALKING, "check", "graph", "eval", "export", "mcp", "a2a", "config", "sessions")
 
 
 def output(*arguments: str) -> str:

@@ -39,6 +39,7 @@ def build_app() -> typer.Typer:
     """
     import typer
 
+    from .commands.a2a import a2a
     from .commands.chat import chat
     from .commands.check import check
     from .commands.config import config
@@ -58,6 +59,7 @@ def build_app() -> typer.Typer:
     app.command("eval")(evaluate)
     app.command("export")(export_data)
     app.command()(mcp)
+    app.command()(a2a)
     app.add_typer(config, name="config")
     app.add_typer(sessions_app(), name="sessions")
     return app
