@@ -144,6 +144,8 @@ class Database:
 
 def _read(url: str | Path) -> tuple[str, bool, sa.URL]:
     """The name of a database to be shown, whether it is SQLite, and its URL."""
+    if not str(url):  # SQLite would take it for a file that is deleted when it is closed
+        raise ConfigError("a session store needs the path of a file, or a URL; it was given an empty text")
     if isinstance(url, Path) or "://" not in url:
         return repr(str(url)), True, sa.URL.create("sqlite", database=str(url))
     try:
