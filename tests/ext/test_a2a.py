@@ -222,7 +222,7 @@ def test_messages_of_one_context_are_answered_in_turn() -> None:
 
 def test_the_oldest_conversation_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """D98"""
-    monkeypatch.setattr("swarm.ext.a2a._CONVERSATIONS", 2)
+    monkeypatch.setattr("swarm.ext.serving._CONVERSATIONS", 2)
     model = ScriptedModel(["answer"] * 5)
     server = A2AServer(Agent(name="Only"), AsyncSwarm(model), url="http://test/")
 

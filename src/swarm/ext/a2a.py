@@ -6,7 +6,6 @@ the next message of the context is answered by whoever had the last word. The ex
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import OrderedDict
 from typing import Any
@@ -25,31 +24,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..attachments import user_message
 from ..core import AsyncSwarm
-from ..effects import Message
 from ..errors import SwarmError
-from ..events import Event, HandedOff, ToolStarted, TurnStarted
 from ..parts import File, Image
-from ..records import Refuse, Response
-from ..tools import result_text
+from ..records import Response
 from ..types import Agent
+from .foreign import seen
+from .serving import ServedConversation, answer_text, keep
 
 __all__ = ["A2AServer"]
 
-_CONVERSATIONS = 1_000
-"""So many are kept; the one that was silent longest is forgotten first."""
-_NOBODY = "A person would have to agree to this call, and nobody can be asked here. Do without it, and say so."
-
 logger = logging.getLogger("swarm.a2a")
-
-
-class _Conversation:
-    """What was said so far, and who speaks."""
-
-    def __init__(self, agent: Agent, context: dict[str, Any]) -> None:
-        self.agent = agent
-        self.messages: list[Message] = []
-        self.context = context
-        self.turn = asyncio.Lock()  # two messages at once are answered one after the other
 
 
 class A2AServer:
@@ -124,7 +108,7 @@ class _Executor(AgentExecutor):
         self._swarm = swarm
         self._context = context
         self._options = options
-        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._conversations: OrderedDict[str, ServedConversation] = OrderedDict()
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         task, name = context.task_id or "", context.context_id or ""
@@ -136,10 +120,15 @@ class _Executor(AgentExecutor):
             await event_queue.enqueue_event(
                 Task(id=task, context_id=name, status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED), history=[asked])
             )
+
+        async def working(text: str) -> None:
+            await tell.start_work(tell.new_agent_message([Part(text=text)]))
+
         conversation = self._kept(name)
         async with conversation.turn:
             try:
-                response = await self._run(tell, conversation, user_message(*map(_part, asked.parts)))
+                said = user_message(*map(_part, asked.parts))
+                response = await conversation.answer(self._swarm, said, self._options, working)
             except SwarmError as error:
                 return await tell.failed(tell.new_agent_message([Part(text=str(error))]))
             except Exception as error:
@@ -152,41 +141,17 @@ class _Executor(AgentExecutor):
         """The SDK has cancelled `execute`, and with it the run; what is left is to say so."""
         await TaskUpdater(event_queue, context.task_id or "", context.context_id or "").cancel()
 
-    async def _run(self, tell: TaskUpdater, conversation: _Conversation, message: Message) -> Response:
-        said: list[Message] = [*conversation.messages, message]
-        stream = self._swarm.stream(conversation.agent, said, conversation.context, **self._options)
-        try:
-            while True:
-                async with stream:
-                    async for event in stream:
-                        if (text := _progress(event)) is not None:
-                            await tell.start_work(tell.new_agent_message([Part(text=text)]))
-                response = stream.response
-                assert response is not None  # it was read to its end
-                if response.stop_reason != "approval":
-                    return response
-                refused = {call.id: Refuse(_NOBODY) for call in response.pending}
-                stream = self._swarm.resume_stream(response.state(), refused, **self._options)
-        finally:
-            if (done := stream.response) is not None:  # what was done stays known, also after a failure or a cancellation
-                conversation.messages = [*said, *done.messages]
-                conversation.agent = done.agent or conversation.agent
-                conversation.context = done.context_variables
-
-    def _kept(self, name: str) -> _Conversation:
+    def _kept(self, name: str) -> ServedConversation:
         """The conversation of a context, after which it is the last to be forgotten."""
-        conversation = self._conversations.setdefault(name, _Conversation(self._agent, self._context))
-        self._conversations.move_to_end(name)
-        if len(self._conversations) > _CONVERSATIONS:
-            self._conversations.popitem(last=False)
+        conversation = self._conversations.get(name) or ServedConversation(self._agent, self._context)
+        keep(self._conversations, name, conversation)
         return conversation
 
 
 async def _answer(tell: TaskUpdater, response: Response) -> None:
     reason = response.stop_reason
-    text = result_text(response.output) if reason == "stopped" else response.text or ""
     about = {"agent": response.agent.name if response.agent is not None else "", "stop_reason": reason}
-    await tell.add_artifact([Part(text=text)], name="answer", metadata=about)
+    await tell.add_artifact([Part(text=answer_text(response))], name="answer", metadata=about)
     if reason in ("complete", "stopped"):
         return await tell.complete()
     return await tell.failed(tell.new_agent_message([Part(text=f"{about['agent']} stopped early ({reason})")]))
@@ -197,18 +162,7 @@ def _part(part: Part) -> str | Image | File:
     kind = part.WhichOneof("content")
     mime = part.media_type or "application/octet-stream"
     if kind == "raw":
-        return Image(part.raw, mime=mime) if mime.startswith("image/") else File(part.raw, mime, part.filename or "file")
+        return seen(part.raw, mime, part.filename or "file")
     if kind == "url":
         return Image(url=part.url) if mime.startswith("image/") else f"[{part.filename or 'file'}: {part.url}]"
     return MessageToJson(part.data, indent=None) if kind == "data" else part.text
-
-
-def _progress(event: Event) -> str | None:
-    """What a watching client is told: who does what, but not with what."""
-    if isinstance(event, TurnStarted):
-        return f"{event.agent}: turn {event.turn}"
-    if isinstance(event, ToolStarted):
-        return f"{event.agent} calls {event.name}"
-    if isinstance(event, HandedOff):
-        return f"{event.agent} hands over to {event.to}"
-    return None

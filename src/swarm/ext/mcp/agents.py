@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -20,41 +21,28 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from ...core import AsyncSwarm
-from ...effects import Message
 from ...errors import AgentError, SwarmError
-from ...events import Event, HandedOff, ToolStarted, TurnStarted
 from ...handoffs import transfer_name
 from ...legal import unique_name
-from ...records import Refuse, Response
-from ...tools import result_text
+from ...records import Response
 from ...types import Agent
+from ..serving import ServedConversation, answer_text, keep
 from .stdio import Lines
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-_CONVERSATIONS = 1_000
-"""So many are kept; the one that was silent longest is forgotten first."""
 _CLOSING_SECONDS = 5.0
-_NOBODY = "A person would have to agree to this call, and nobody can be asked here. Do without it, and say so."
 
 logger = logging.getLogger("swarm.mcp")
 
 
-class _Conversation:
-    """What was said so far, and who speaks.
-
-    Args:
-        tool: the tool through which it was last spoken to.
-        agent: who answers next.
-    """
+class _Conversation(ServedConversation):
+    """One that knows the tool through which it was last spoken to."""
 
     def __init__(self, tool: str, agent: Agent) -> None:
+        super().__init__(agent, {})
         self.tool = tool
-        self.agent = agent
-        self.messages: list[Message] = []
-        self.context: dict[str, Any] = {}
-        self.turn = asyncio.Lock()  # two messages at once are answered one after the other
 
 
 class AgentServer:
@@ -146,35 +134,17 @@ class AgentServer:
                 return _failed(f"{conversation.agent.name} failed with a {type(error).__name__}", name)
 
     async def _run(self, ctx: ServerRequestContext, conversation: _Conversation, message: str) -> Response:
-        said: list[Message] = [*conversation.messages, {"role": "user", "content": message}]
-        stream = self._swarm.stream(conversation.agent, said, conversation.context, **self._options)
-        told = 0
-        try:
-            while True:
-                async with stream:
-                    async for event in stream:
-                        if (text := _progress(event)) is not None:
-                            told += 1
-                            await ctx.session.report_progress(told, message=text)
-                response = stream.response
-                assert response is not None  # it was read to its end
-                if response.stop_reason != "approval":
-                    return response
-                refused = {call.id: Refuse(_NOBODY) for call in response.pending}
-                stream = self._swarm.resume_stream(response.state(), refused, **self._options)
-        finally:
-            if (done := stream.response) is not None:  # what was done stays known, also after a failure or a cancellation
-                conversation.messages = [*said, *done.messages]
-                conversation.agent = done.agent or conversation.agent
-                conversation.context = done.context_variables
+        numbers = count(1)
+
+        async def tell(text: str) -> None:
+            await ctx.session.report_progress(next(numbers), message=text)
+
+        return await conversation.answer(self._swarm, {"role": "user", "content": message}, self._options, tell)
 
     def _kept(self, conversation: _Conversation, known: str | None) -> str:
         """Its id, after which it is the last to be forgotten."""
         name = known or secrets.token_urlsafe(12)  # whoever knows it can go on, so it must not be guessed
-        self._conversations[name] = conversation
-        self._conversations.move_to_end(name)
-        if len(self._conversations) > _CONVERSATIONS:
-            self._conversations.popitem(last=False)
+        keep(self._conversations, name, conversation)
         return name
 
 
@@ -203,7 +173,7 @@ def _tool(name: str, agent: Agent) -> types.Tool:
 def _answered(response: Response, conversation: str) -> types.CallToolResult:
     speaker = response.agent.name if response.agent is not None else ""
     reason = response.stop_reason
-    text = result_text(response.output) if reason == "stopped" else response.text or ""
+    text = answer_text(response)
     if reason not in ("complete", "stopped"):
         text = f"{speaker} stopped early ({reason}). {text}".strip()
     return types.CallToolResult(
@@ -219,14 +189,3 @@ def _failed(text: str, conversation: str | None = None) -> types.CallToolResult:
 
 def _id(conversation: str) -> types.TextContent:
     return types.TextContent(text=f"(conversation: {conversation})")
-
-
-def _progress(event: Event) -> str | None:
-    """What a watching person is told: who does what, but not with what."""
-    if isinstance(event, TurnStarted):
-        return f"{event.agent}: turn {event.turn}"
-    if isinstance(event, ToolStarted):
-        return f"{event.agent} calls {event.name}"
-    if isinstance(event, HandedOff):
-        return f"{event.agent} hands over to {event.to}"
-    return None
