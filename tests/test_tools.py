@@ -761,3 +761,18 @@ def test_an_agent_inside_a_value_is_its_name(drive: Drive) -> None:
     named = {"assistant": "Spy"}
     assert [json.loads(text) for text in texts] == [[named], {"chosen": {"agent": named}}, named]
     assert spy.model_dump()["instructions"] == "The password is swordfish."
+
+
+def test_a_tool_made_of_a_tool_keeps_what_is_not_said_anew() -> None:
+    """A function that needs a person's consent needs it under another name too."""
+
+    @tool(approval=True, timeout=5, effect="once", examples=["pay it"], description="Pay.")
+    def pay(amount: int) -> str:
+        return f"{amount} paid"
+
+    again = tool(pay, name="pay_now", timeout=9)
+    assert (again.name, again.timeout) == ("pay_now", 9)
+    assert (again.approval, again.effect, again.examples, again.description) == (True, "once", ("pay it",), "Pay.")
+    assert tool(pay).name == "pay"
+    assert tool(again, approval=False).approval is False
+    assert (pay.name, pay.timeout) == ("pay", 5)

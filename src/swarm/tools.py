@@ -24,6 +24,7 @@ from pydantic_core import to_json
 
 from .arguments import Arguments, arguments_of, read_object
 from .errors import AgentError, SchemaWarning
+from .legal import is_utf8
 from .schema import Json, NotStrict, read_docstring, strictly
 from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
 from .types import AS_NAME, NO_FUNCTION, Agent, Handoff
@@ -52,6 +53,9 @@ class ToolOptions(TypedDict, total=False):
     examples: Sequence[str]
     effect: Literal["repeatable", "once"]
     max_chars: int | None
+
+
+_OPTIONS = tuple(ToolOptions.__annotations__)
 
 
 class Tool:
@@ -248,6 +252,12 @@ class Tool:
         bound._read(bound.fn)
         return bound
 
+    def changed(self, **options: Unpack[ToolOptions]) -> Tool:
+        """Another tool of the same function, with these options in the place of its own."""
+        known: Any = {name: getattr(self, name) for name in _OPTIONS} | {"description": self._description}
+        made = Tool(self, **(known | options))
+        return made if _agent_tool(self) is None else _do_as(self, made)
+
     @property
     def __name__(self) -> str:
         return self.name
@@ -289,28 +299,11 @@ def _is_async(fn: Any) -> bool:
 def tool(fn: Function, /, **options: Unpack[ToolOptions]) -> Tool: ...
 @overload
 def tool(fn: None = None, /, **options: Unpack[ToolOptions]) -> Callable[[Function], Tool]: ...
-def tool(
-    fn: Function | None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | Callable[..., Any] | None = None,
-    approval: bool | Callable[..., Any] = False,
-    timeout: float | None = None,
-    retries: int = 0,
-    enabled: bool | Callable[..., Any] = True,
-    exclusive: bool = False,
-    strict: bool | None = None,
-    inline: bool = False,
-    examples: Sequence[str] = (),
-    effect: Literal["repeatable", "once"] = "repeatable",
-    max_chars: int | None = None,
-) -> Tool | Callable[[Function], Tool]:
+def tool(fn: Function | None = None, /, **options: Unpack[ToolOptions]) -> Tool | Callable[[Function], Tool]:
     """Say more about a function that a model may call: `@tool`, `@tool(...)`, or `tool(function, ...)` for one more view of it.
 
     Args:
-        fn: the function; a Tool stands for its function, so that two agents may have it under different names. One that an agent was made
-            into (`agent.as_tool()`) stays that, and keeps its description if none is given.
+        fn: the function; or a Tool, whose options hold where no others are given, so that two agents may have it under different names.
         name: the name on the wire; letters, digits, "_" and "-", at most 64. By default the function's own.
         description: what the model is told; by default the docstring. A function is asked before every reply.
         approval: whether a person must agree to each call; or a function that decides, of `arguments`, `context_variables`, ...
@@ -330,23 +323,7 @@ def tool(
     """
 
     def wrap(function: Function) -> Tool:
-        agents = _agent_tool(function)
-        made = Tool(
-            function,
-            name=name,
-            description=agents.description if agents is not None and description is None else description,
-            approval=approval,
-            timeout=timeout,
-            retries=retries,
-            enabled=enabled,
-            exclusive=exclusive,
-            strict=strict,
-            inline=inline,
-            examples=examples,
-            effect=effect,
-            max_chars=max_chars,
-        )
-        return made if agents is None else _do_as(agents, made)
+        return function.changed(**options) if isinstance(function, Tool) else Tool(function, **options)
 
     return wrap if fn is None else wrap(fn)
 
@@ -412,13 +389,7 @@ def result_text(value: Any) -> str:
 
 def _whole(text: str) -> str:
     """The text with "?" for halves of surrogate pairs (as of file names that are no UTF-8), which no request could carry."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+    return text if text.isascii() or is_utf8(text) else text.encode("utf-8", "replace").decode()
 
 
 _asked: WeakKeyDictionary[Any, dict[Any, tuple[str, ...] | None]] = WeakKeyDictionary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...conditions import cel, similar_to
@@ -15,8 +16,6 @@ from .conditions import NeedsApproval
 from .form import AgentForm, AgentToolForm, Form, HandoffForm, HistoryForm, InstructionsForm, ToolForm
 from .parts import Parts, given
 from .problems import KeyPath
-
-_KEPT = ("name", "approval", "timeout", "retries", "enabled", "exclusive", "strict", "inline", "examples", "effect", "max_chars")
 
 
 def make_agents(parts: Parts, embed: Any) -> dict[str, Agent]:
@@ -107,17 +106,14 @@ def _functions(parts: Parts, agents: dict[str, Agent], path: KeyPath, form: str 
     return [] if made is None else [made]
 
 
-def _tool(form: ToolForm, function: Any) -> Tool:
+def _tool(form: ToolForm, function: Callable[..., Any]) -> Tool:
     """The function with what the file says of it; what it does not say stays as the code has it."""
-    known = {name: getattr(function, name) for name in _KEPT} if isinstance(function, Tool) else {}
-    if isinstance(function, Tool):
-        known["description"] = function.description
     said = {name: value for name, value in given(form, "use").items() if value is not None}
     if isinstance(form.approval, str):
         said["approval"] = NeedsApproval(form.approval)
     if isinstance(form.enabled, str):
         said["enabled"] = cel(form.enabled)
-    return tool(function, **{**known, **said})
+    return tool(function, **said)
 
 
 def _handoffs(parts: Parts, agents: dict[str, Agent], path: KeyPath, form: str | HandoffForm, embed: Any) -> list[Any]:
