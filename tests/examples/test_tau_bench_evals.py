@@ -15,7 +15,7 @@ from examples.tau_bench.database import Domain
 from examples.tau_bench.gold import script
 from examples.tau_bench.tasks import tasks_of
 from swarm.effects import CallModel, Reply
-from swarm.evals import Case, CaseResult, evaluate, load_cases
+from swarm.evals import Case, CaseResult, UserModel, evaluate, load_cases
 from tests.examples.talk import script as run_script
 from tests.examples.test_tau_bench import DOMAINS, SAMPLE
 
@@ -35,11 +35,13 @@ class Gold:
         self._turns: dict[str, list[Any]] = {}
         for task in tasks_of(domain).values():
             turns = script(task, agent)
-            self._turns[task["user"]] = [turn for turn in turns if isinstance(turn, str) or turn[0]["function"]["name"] not in without]
+            self._turns[task["user"].strip()] = [
+                turn for turn in turns if isinstance(turn, str) or turn[0]["function"]["name"] not in without
+            ]
 
     def complete(self, call: CallModel) -> Reply:
         messages = call.request["messages"]
-        turns = self._turns[next(message["content"] for message in messages if message["role"] == "user")]
+        turns = self._turns[next(message["content"] for message in messages if message["role"] == "user").strip()]
         turn = turns[sum(message["role"] == "assistant" for message in messages)]
         if isinstance(turn, str):
             return Reply({"role": "assistant", "content": turn}, finish_reason="stop")
@@ -53,6 +55,22 @@ async def customer(case: Case, messages: list[dict[str, Any]], seed: int) -> str
     """Says all that they want at once, and then no more."""
     assert case.user is not None
     return None if messages else case.user["goal"]
+
+
+class People:
+    """A model that plays customers: says the goal that it is told, word for word, and then that it is done."""
+
+    blocking = False
+
+    def complete(self, call: CallModel) -> Reply:
+        told, *said = call.request["messages"]
+        _, _, goal = told["content"].partition("What you want:\n\n")
+        goal, _, _ = goal.partition("\n\nHow to write:")
+        text = goal if len(said) == 1 else "Thank you. [END]"
+        return Reply({"role": "assistant", "content": text}, {"prompt_tokens": 7, "completion_tokens": 3}, finish_reason="stop")
+
+    def stream(self, call: CallModel) -> Iterator[dict[str, Any]]:
+        raise NotImplementedError  # evals do not stream
 
 
 def played(domain: Domain, cases: list[Case], without: tuple[str, ...] = ()) -> dict[str, CaseResult]:
@@ -77,6 +95,23 @@ def test_gold_actions_pass_and_each_repetition_has_a_database_of_its_own(domain:
     assert len(results) == 2 * len(SAMPLE[domain])
     assert failed(results) == {}
     assert all("state" in result.scores for result in results.values())
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_model_plays_the_customer_to_the_end(domain: Domain) -> None:
+    """D71, D69: from the instructions of a task to the database that must come of it."""
+    cases = some(domain)
+    run = evaluate(
+        getattr(evals, domain), cases, client=Gold(domain), simulate=UserModel(People()), state=evals.state, scorers=[evals.told], seed=1
+    )
+    results = asyncio.run(run).results
+    assert failed({result.case: result for result in results}) == {}
+    tasks = tasks_of(domain)
+    for result in results:
+        said = [message["content"] for message in result.messages if message["role"] == "user"]
+        assert said == [tasks[result.case]["user"].strip(), "Thank you."]
+        assert result.usage_apart["user"]["model_calls"] == 2
+        assert result.state["database"] == tasks[result.case]["full_hash"]
 
 
 @pytest.mark.check

@@ -257,7 +257,7 @@ def test_messages_to_one_conversation_are_answered_in_turn() -> None:
 
 def test_the_oldest_conversation_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """D94"""
-    monkeypatch.setattr("swarm.ext.serving._CONVERSATIONS", 2)
+    monkeypatch.setattr("swarm.ext.mcp.agents._CONVERSATIONS", 2)
     server = AgentServer([Agent(name="Only")], AsyncSwarm(ScriptedModel(["answer"] * 6)))
 
     async def main() -> list[bool]:

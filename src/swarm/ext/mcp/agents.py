@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -21,28 +20,39 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from ...core import AsyncSwarm
+from ...effects import Message
 from ...errors import AgentError, SwarmError
 from ...handoffs import transfer_name
 from ...legal import unique_name
 from ...records import Response
 from ...types import Agent
-from ..serving import ServedConversation, answer_text, keep
+from ..serving import answer_text, progress, refusals
 from .stdio import Lines
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+_CONVERSATIONS = 1_000
+"""So many are kept; the one that was silent longest is forgotten first."""
 _CLOSING_SECONDS = 5.0
 
 logger = logging.getLogger("swarm.mcp")
 
 
-class _Conversation(ServedConversation):
-    """One that knows the tool through which it was last spoken to."""
+class _Conversation:
+    """What was said so far, and who speaks.
+
+    Args:
+        tool: the tool through which it was last spoken to.
+        agent: who answers next.
+    """
 
     def __init__(self, tool: str, agent: Agent) -> None:
-        super().__init__(agent, {})
         self.tool = tool
+        self.agent = agent
+        self.messages: list[Message] = []
+        self.context: dict[str, Any] = {}
+        self.turn = asyncio.Lock()  # two messages at once are answered one after the other
 
 
 class AgentServer:
@@ -134,17 +144,34 @@ class AgentServer:
                 return _failed(f"{conversation.agent.name} failed with a {type(error).__name__}", name)
 
     async def _run(self, ctx: ServerRequestContext, conversation: _Conversation, message: str) -> Response:
-        numbers = count(1)
-
-        async def tell(text: str) -> None:
-            await ctx.session.report_progress(next(numbers), message=text)
-
-        return await conversation.answer(self._swarm, {"role": "user", "content": message}, self._options, tell)
+        said: list[Message] = [*conversation.messages, {"role": "user", "content": message}]
+        stream = self._swarm.stream(conversation.agent, said, conversation.context, **self._options)
+        told = 0
+        try:
+            while True:
+                async with stream:
+                    async for event in stream:
+                        if (text := progress(event)) is not None:
+                            told += 1
+                            await ctx.session.report_progress(told, message=text)
+                response = stream.response
+                assert response is not None  # it was read to its end
+                if response.stop_reason != "approval":
+                    return response
+                stream = self._swarm.resume_stream(response.state(), refusals(response), **self._options)
+        finally:
+            if (done := stream.response) is not None:  # what was done stays known, also after a failure or a cancellation
+                conversation.messages = [*said, *done.messages]
+                conversation.agent = done.agent or conversation.agent
+                conversation.context = done.context_variables
 
     def _kept(self, conversation: _Conversation, known: str | None) -> str:
         """Its id, after which it is the last to be forgotten."""
         name = known or secrets.token_urlsafe(12)  # whoever knows it can go on, so it must not be guessed
-        keep(self._conversations, name, conversation)
+        self._conversations[name] = conversation
+        self._conversations.move_to_end(name)
+        if len(self._conversations) > _CONVERSATIONS:
+            self._conversations.popitem(last=False)
         return name
 
 
