@@ -6,6 +6,7 @@ import json
 import re
 
 from .errors import AgentError
+from .legal import unique_name
 from .tools import Tool
 from .types import Agent, Handoff
 
@@ -13,7 +14,7 @@ from .types import Agent, Handoff
 def transfer_tool(handoff: Handoff, taken: dict[str, Tool]) -> Tool:
     """The tool that hands over to `handoff.agent`; its name is made legal and unique among `taken`."""
     target = handoff.agent
-    name = handoff.name or _unique(transfer_name(target.name), taken)
+    name = handoff.name or unique_name(transfer_name(target.name), taken)
     if name in taken:
         raise AgentError(f"two tools are called {name!r}; give the handoff to {target.name!r} another: Handoff(..., name={name + '_2'!r})")
 
@@ -35,14 +36,6 @@ def transfer_name(agent_name: str) -> str:
     """`transfer_to_` and the name in lower case, other characters than [a-z0-9] as "_", at most 64 characters."""
     plain = re.sub(r"[^a-z0-9]+", "_", agent_name.lower()).strip("_") or "agent"
     return f"transfer_to_{plain}"[:64].rstrip("_")
-
-
-def _unique(name: str, taken: dict[str, Tool]) -> str:
-    candidate, number = name, 2
-    while candidate in taken:
-        suffix = f"_{number}"
-        candidate, number = name[: 64 - len(suffix)] + suffix, number + 1
-    return candidate
 
 
 def message_for(target: Agent) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
@@ -40,6 +40,24 @@ def _is_legal(name: str) -> bool:
 def legal_name(name: Any) -> str:
     """A function name that every provider takes back: what is not in [a-zA-Z0-9_-] becomes "_", at most 64 characters."""
     return re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "unnamed_function"
+
+
+def unique_name(name: str, taken: Container[str]) -> str:
+    """The name, or with the first number that makes it another than those taken; at most 64 characters then."""
+    candidate, number = name, 2
+    while candidate in taken:
+        suffix = f"_{number}"
+        candidate, number = name[: 64 - len(suffix)] + suffix, number + 1
+    return candidate
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written as UTF-8, which holds no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def call_name(call: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from pydantic_core import to_json
 
 from .arguments import Arguments, arguments_of, read_object
 from .errors import AgentError, SchemaWarning
+from .legal import is_utf8
 from .schema import Json, NotStrict, read_docstring, strictly
 from .signature import EMPTY, Function, doc_of, mentions, name_of, names_in
 from .types import AS_NAME, NO_FUNCTION, Agent, Handoff
@@ -388,13 +389,7 @@ def result_text(value: Any) -> str:
 
 def _whole(text: str) -> str:
     """The text with "?" for halves of surrogate pairs (as of file names that are no UTF-8), which no request could carry."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+    return text if text.isascii() or is_utf8(text) else text.encode("utf-8", "replace").decode()
 
 
 _asked: WeakKeyDictionary[Any, dict[Any, tuple[str, ...] | None]] = WeakKeyDictionary()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -15,7 +14,7 @@ from ..ext.training import Export, export, read_examples
 from ..inspection import read_graph
 from ..types import Agent
 from .failure import Failure, reporting
-from .sessions import KEYS
+from .sessions import keys_at_hand
 from .starts import Debug, load_starts
 
 _FEWEST = 10
@@ -73,7 +72,6 @@ def export_data(
         missing = [source for source in sources if "://" not in source and not Path(source).is_file()]
         if missing:
             raise Failure(f"there is no file {missing[0]!r}", 2)
-        keys = [key.strip() for key in os.environ.get(KEYS, "").split(",") if key.strip()]
         done = export(
             sources,
             output,
@@ -83,7 +81,7 @@ def export_data(
             redact=redact or (),
             split=split,
             seed=seed,
-            keys=keys,
+            keys=keys_at_hand(),
         )
         _tell(done)
 

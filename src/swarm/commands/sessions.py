@@ -15,8 +15,6 @@ from ..ext.sessions import SessionInfo, SessionStore
 from ..repl.visible import visible
 from .failure import Failure, reporting
 
-KEYS = "SWARM_SESSION_KEYS"
-
 Store: TypeAlias = Annotated[
     str,
     typer.Option("--store", metavar="URL", envvar="SWARM_SESSIONS", help="The store: an SQLite file, or postgresql://..."),
@@ -27,7 +25,7 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, one l
 
 
 def open_store(url: str, may_be_new: bool = False) -> SessionStore:
-    """The store that options and environment name; its keys are in SWARM_SESSION_KEYS, the newest first, with commas between.
+    """The store that options and environment name, with the keys of the environment.
 
     Args:
         url: `--store`.
@@ -39,7 +37,12 @@ def open_store(url: str, may_be_new: bool = False) -> SessionStore:
     """
     if "://" not in url and not may_be_new and not Path(url).exists():
         raise Failure(f"there is no session store {url!r}; say where it is with --store, or in SWARM_SESSIONS", 2)
-    return SessionStore(url, keys=[key.strip() for key in os.environ.get(KEYS, "").split(",") if key.strip()])
+    return SessionStore(url, keys=keys_at_hand())
+
+
+def keys_at_hand() -> list[str]:
+    """The keys of encrypted stores in SWARM_SESSION_KEYS, the newest first, with commas between."""
+    return [key.strip() for key in os.environ.get("SWARM_SESSION_KEYS", "").split(",") if key.strip()]
 
 
 def list_sessions(

@@ -22,24 +22,23 @@ from .failure import Failure
 if TYPE_CHECKING:
     from ..ext.config import Configuration
 
-_CONFIGURATIONS = (".toml", ".yaml", ".yml")
+_CONFIGURATIONS = (".toml", ".yaml", ".yml")  # as ext.config.document has them, which is loaded only where a target is one
 _OURS = Path(__file__).parent.parent
 _HOW = "give module:agent, or path/to/file.py:agent"
 
 
-def load_target(target: str, allow: Sequence[str] | None = None) -> tuple[Agent, list[Agent]]:
+def load_target(target: str) -> tuple[Agent, list[Agent]]:
     """The agent that a command is for, and every agent of its module. Of a configuration this is not all; see `setup.load_setup`.
 
     The current directory is importable. The name may be left out where the module holds exactly one agent.
 
     Args:
-        target: `module:agent`, `path/to/file.py:agent`, or a configuration: `shop.toml` or `shop.toml:agent`.
-        allow: the modules whose functions a configuration may use.
+        target: `module:agent` or `path/to/file.py:agent`.
 
     Raises:
         Failure: no such module, an error inside it, no such agent; says which, and what there is instead.
     """
-    found, place, agent = find(target, allow)
+    found, place, agent = find(target)
     if not isinstance(agent, Agent):
         raise Failure(f"{place} is of type {type(agent).__name__}, not an Agent. Agents in it: {', '.join(found) or 'none'}", 2)
     return agent, list(found.values())

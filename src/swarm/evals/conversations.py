@@ -23,7 +23,7 @@ def views(results: Sequence[CaseResult]) -> list[View]:
     return [_view(result) for result in sorted(results, key=lambda result: (result.passed, in_file(result)))]
 
 
-def as_json(shown: Sequence[View]) -> str:
+def for_script(shown: Sequence[View]) -> str:
     """The JSON for a `<script>` block: no "<" is left in it, so nothing that a model or a tool said can end the block
     (https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements)."""
     lines = (json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")) for view in shown)
@@ -51,7 +51,7 @@ def _view(result: CaseResult) -> View:
         "said": _said(result),
         "scores": [_score(name, score) for name, score in result.scores.items()],
         "messages": _messages(result),
-        "state": text_of(result.state, indent=1) if result.state else "",
+        "state": text_for(result.state, indent=1) if result.state else "",
     }
 
 
@@ -82,13 +82,13 @@ def _score(name: str, score: Score) -> View:
         "name": name,
         "passed": score.passed,
         "value": f"{score.value:.3g}",
-        "expected": text_of(score.expected),
-        "actual": text_of(score.actual),
+        "expected": text_for(score.expected),
+        "actual": text_for(score.actual),
         "reason": score.reason,
     }
 
 
-def text_of(value: Any, indent: int | None = None) -> str:
+def text_for(value: Any, indent: int | None = None) -> str:
     """A value of a score or of the context as text: a string as it is, nothing for None, JSON for the rest."""
     if value is None or isinstance(value, str):
         return value or ""
@@ -145,6 +145,6 @@ def _arguments(text: Any) -> str:
     except (TypeError, ValueError):  # what a model sent as arguments need not be JSON
         return str(text or "")
     if not isinstance(read, dict):
-        return text_of(read)
+        return text_for(read)
     pairs = cast("dict[str, Any]", read)
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in pairs.items())

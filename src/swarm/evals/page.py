@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import charts, figures
-from .conversations import as_json, views
+from .conversations import for_script, views
 from .statistics import Share, percentile
 from .summary import Confusion, Summary, summarize
 
@@ -73,7 +73,7 @@ def render_page(results: Results, *, compared: Comparison | None = None) -> str:
             _tiles(summary),
             *filter(None, sections),
             f"</main>\n{_FOOTER}",
-            f'<script type="application/json" id="data">{as_json(views(results.results))}</script>',
+            f'<script type="application/json" id="data">{for_script(views(results.results))}</script>',
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]
     )

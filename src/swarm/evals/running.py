@@ -70,8 +70,7 @@ async def evaluate(
     if repeat < 1 or concurrency < 1:
         raise ValueError(f"repeat={repeat} and concurrency={concurrency} must be at least 1")
     cases, own, asked = list(cases), named(scorers), client if client is not None else default_client()
-    run: dict[str, Any] = {"model": model, "max_turns": max_turns, "context_variables": context_variables, "seed": seed}
-    player = Player(agent, agents, asked, swarm, **run, state=state, scorers=own, simulate=simulate)
+    player = Player(agent, agents, asked, swarm, model, max_turns, context_variables, state, own, simulate, seed)
     player.check(cases)
     header = _header(player, cases, repeat, target or agent.name)
     if out is None:

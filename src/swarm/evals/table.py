@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..inspection.drawing import plain, width
 from . import figures
-from .conversations import text_of
+from .conversations import text_for
 from .statistics import Share, percentile
 from .summary import Confusion, Summary, in_file, summarize
 
@@ -186,7 +186,7 @@ def _why(result: CaseResult) -> Iterator[str]:
 
 
 def _reason(score: Score) -> str:
-    told = [("expected ", text_of(score.expected)), ("got ", text_of(score.actual))]
+    told = [("expected ", text_for(score.expected)), ("got ", text_for(score.actual))]
     return "; ".join(filter(None, [score.reason, ", ".join(name + _short(text, _BRIEF) for name, text in told if text)]))
 
 

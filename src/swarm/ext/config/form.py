@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
-from .policy_forms import Condition, Form, FunctionName, OneOrMore, PolicyForm
+from .policy_forms import Condition, Form, FunctionName, PolicyForm
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
@@ -220,19 +220,3 @@ def _one_of(form: Any, *names: str) -> Any:
     if sum(getattr(form, name) is not None for name in names) != 1:
         raise ValueError(f"needs one of {', '.join(names)}")
     return form
-
-
-__all__ = [
-    "AgentForm",
-    "AgentToolForm",
-    "ClientForm",
-    "ConfigurationForm",
-    "DefaultsForm",
-    "HandoffForm",
-    "HistoryForm",
-    "InstructionsForm",
-    "LimitsForm",
-    "OneOrMore",
-    "PriceForm",
-    "ToolForm",
-]

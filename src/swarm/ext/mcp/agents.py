@@ -24,10 +24,10 @@ from ...effects import Message
 from ...errors import AgentError, SwarmError
 from ...events import Event, HandedOff, ToolStarted, TurnStarted
 from ...handoffs import transfer_name
+from ...legal import unique_name
 from ...records import Refuse, Response
 from ...tools import result_text
 from ...types import Agent
-from .naming import unique
 from .stdio import Lines
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class AgentServer:
         self._options = run_options
         self._agents: dict[str, Agent] = {}
         for agent in agents:
-            self._agents[unique(f"ask_{transfer_name(agent.name).removeprefix('transfer_to_')}", self._agents)] = agent
+            self._agents[unique_name(f"ask_{transfer_name(agent.name).removeprefix('transfer_to_')}", self._agents)] = agent
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
         self.server: Server[Any] = Server(name, on_list_tools=self._list, on_call_tool=self._call)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...errors import ConfigError
+from ...legal import unique_name
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -59,7 +60,7 @@ class Naming:
         for tool in chosen:
             name = self._rename.get(tool.name)
             if name is None or name in found:
-                name = unique(_legal(self._prefix + tool.name), found.keys() | given)
+                name = unique_name(_legal(self._prefix + tool.name) or "tool", found.keys() | given)
             found[name] = tool
         return found
 
@@ -76,13 +77,3 @@ def _chooser(option: str, choice: Choice) -> tuple[Callable[[types.Tool], bool] 
 
 def _legal(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:_LONGEST].strip("_") if re.search(r"[^a-zA-Z0-9_-]", name) else name[:_LONGEST]
-
-
-def unique(name: str, taken: Iterable[str]) -> str:
-    """The name, or with the first number that makes it another than those taken; at most 64 characters."""
-    name = name or "tool"
-    candidate, number = name, 2
-    while candidate in taken:
-        suffix = f"_{number}"
-        candidate, number = name[: _LONGEST - len(suffix)] + suffix, number + 1
-    return candidate

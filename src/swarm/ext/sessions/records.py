@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ...legal import call_name
+from ...legal import call_name, is_utf8
 from .keeping import Status
 
 
@@ -49,10 +49,10 @@ def info_of(row: Any, tags: tuple[str, ...]) -> SessionInfo:
     return SessionInfo(row.id, row.user_id, tags, row.agent, row.status, row.messages, created, updated, expires)
 
 
-def text_of(value: Any) -> str:
+def kept_text(value: Any) -> str:
     """JSON as a store keeps it: readable, unless it holds half a character, which no database takes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if _is_sound(text) else json.dumps(value, separators=(",", ":"))
+    return text if is_utf8(text) else json.dumps(value, separators=(",", ":"))
 
 
 def searched(message: dict[str, Any]) -> str:
@@ -68,15 +68,7 @@ def searched(message: dict[str, Any]) -> str:
 def folded(text: str) -> str:
     """A text without regard to case, and without what databases do not take."""
     text = text.casefold().replace("\0", " ")
-    return text if _is_sound(text) else text.encode("utf-8", "replace").decode()
-
-
-def _is_sound(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text if is_utf8(text) else text.encode("utf-8", "replace").decode()
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -12,7 +12,7 @@ from ...types import Agent
 from . import holders
 from .errors import SessionConflict, SessionError, StoreError
 from .keeping import BaseSession, Status
-from .records import searched, text_of
+from .records import kept_text, searched
 
 if TYPE_CHECKING:
     from .store import SessionStore
@@ -124,7 +124,7 @@ class StoredHold:
         with self._lock:
             if number < self._last:
                 return
-            text, messages = text_of(data), state["messages"]
+            text, messages = kept_text(data), state["messages"]
             if messages or first != self._count or self._written != (text, status):
                 self._write(text, state["agent"], messages, first, status)
                 self._version, self._count, self._written = self._version + 1, first + len(messages), (text, status)
@@ -165,7 +165,7 @@ class StoredHold:
 
     def _row(self, at: int, message: dict[str, Any], now: float) -> dict[str, Any]:
         id, sealer = self._session.id, self._store.sealer
-        body = sealer.seal(text_of(message), message_place(id, at))
+        body = sealer.seal(kept_text(message), message_place(id, at))
         text = None if sealer.seals else searched(message)
         return {"session_id": id, "position": at, "created": now, "body": body, "text": text}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...errors import SwarmError
+from ...legal import is_utf8
 from ...types import Agent
 from .examples import examples_of
 from .form import fault_of, problems_of
@@ -132,21 +133,13 @@ def _lines(
             done.left_out[f"no valid example, {re.sub(r'^messages.[0-9]+.: ', '', problems[0])}"] += 1
             continue
         text = json.dumps(line, ensure_ascii=False)
-        text = text if text.isascii() or _is_utf8(text) else json.dumps(line)
+        text = text if text.isascii() or is_utf8(text) else json.dumps(line)
         if text in seen:
             done.left_out["the same as another example"] += 1
             continue
         seen.add(text)
         done.learned += len(example.learned)
         yield text
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _share(seed: int, key: str) -> float:

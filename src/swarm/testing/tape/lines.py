@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from ...errors import SwarmError
-from ...legal import is_dict
+from ...legal import is_dict, is_utf8
 from .form import wrong_in
 
 VERSION = 1
@@ -119,15 +119,7 @@ def write_tape(path: Path, head: Line, lines: list[Line]) -> None:
 def _text(line: Line) -> str:
     text = json.dumps(line, ensure_ascii=False)
     # Half characters cannot be written as UTF-8, and some readers take U+2028 for the end of a line.
-    return text if text.isascii() or (text.isprintable() and _is_utf8(text)) else json.dumps(line)
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text if text.isascii() or (text.isprintable() and is_utf8(text)) else json.dumps(line)
 
 
 def _short(line: Line, earlier: list[Line]) -> Line:
