@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from a2a.types import (
     AgentCard,
     CancelTaskRequest,
     GetTaskRequest,
+    ListTasksRequest,
     Part,
     Role,
     SendMessageConfiguration,
@@ -25,10 +27,12 @@ from a2a.types import (
     Task,
     TaskState,
 )
-from a2a.utils.errors import TaskNotFoundError
+from a2a.utils.errors import TaskNotFoundError, UnsupportedOperationError
 
-from swarm import Agent, AsyncSwarm, ScriptedModel
+from swarm import Agent, AsyncSwarm, ScriptedModel, tool
+from swarm.errors import ConfigError
 from swarm.ext.a2a import A2AServer
+from swarm.ext.sessions import SessionStore
 from swarm.models.scripted import call
 from tests.commands.conftest import Commands, swarm  # noqa: F401  # a fixture
 from tests.ext.mcp.conftest import HERE, OverHttp, environment, free_port
@@ -222,7 +226,7 @@ def test_messages_of_one_context_are_answered_in_turn() -> None:
 
 def test_the_oldest_conversation_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """D98"""
-    monkeypatch.setattr("swarm.ext.a2a._CONVERSATIONS", 2)
+    monkeypatch.setattr("swarm.ext.a2a.conversations._MOST", 2)
     model = ScriptedModel(["answer"] * 5)
     server = A2AServer(Agent(name="Only"), AsyncSwarm(model), url="http://test/")
 
@@ -233,6 +237,66 @@ def test_the_oldest_conversation_is_forgotten_first(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(main())
     assert [len(request["messages"]) for request in model.requests] == [2, 2, 2, 4, 2]
+
+
+def test_conversations_in_a_store(tmp_path: Path) -> None:
+    """D98: another process goes on with them; agent and context variables are kept, refused calls too; no other session can be named."""
+
+    def to_desk(context_variables: dict[str, Any]) -> Agent:
+        """Hand over."""
+        context_variables["visits"] += 1
+        return desk
+
+    @tool(approval=True)
+    def refund() -> str:
+        """Refund."""
+        raise AssertionError("nobody agreed")
+
+    desk = Agent(name="Desk", functions=[refund])
+    triage = Agent(name="Triage", functions=[to_desk])
+    model = ScriptedModel([call("to_desk"), "Which?", call("refund"), "I may not."])
+
+    async def main(*texts: str) -> list[Task]:
+        store = SessionStore(tmp_path / "sessions.db")
+        server = A2AServer(triage, AsyncSwarm(model), url="http://test/", context_variables={"visits": 0}, store=store)
+        async with connected(server) as client:
+            return [await task(client, text, "c1") for text in texts]
+
+    (first,) = asyncio.run(main("Money back"))
+    (second,) = asyncio.run(main("Number 7"))
+    assert (answer(first), answer(second)) == ("Which?", "I may not.")
+    store = SessionStore(tmp_path / "sessions.db")
+    (info,) = store.find(tag="a2a")
+    assert (info.id, info.agent, info.status) == ("a2a/c1", "Desk", "idle")
+    assert [message["role"] for message in store.messages("a2a/c1")][:3] == ["user", "assistant", "tool"]
+    assert next(iter(store.export(["a2a/c1"])))["context_variables"] == {"visits": 1}
+    assert "nobody can be asked here" in model.requests[-1]["messages"][-1]["content"]
+
+
+def test_tasks_have_an_end_and_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D98: clients cannot be told apart, so none sees the others' tasks."""
+    monkeypatch.setattr("swarm.ext.a2a.server._TASKS", 2)
+    server = A2AServer(Agent(name="Only"), AsyncSwarm(ScriptedModel(["answer"] * 3)), url="http://test/")
+
+    async def main() -> None:
+        async with connected(server) as client:
+            first, _, last = [await task(client, "Hi") for _ in range(3)]
+            assert (await client.get_task(GetTaskRequest(id=last.id))).id == last.id
+            with pytest.raises(TaskNotFoundError):
+                await client.get_task(GetTaskRequest(id=first.id))
+            with pytest.raises(UnsupportedOperationError, match="not listed"):
+                await client.list_tasks(ListTasksRequest())
+
+    asyncio.run(main())
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D98"""
+    for name in [name for name in sys.modules if name.startswith("swarm.ext.a2a")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "a2a.server.tasks", None)
+    with pytest.raises(ConfigError, match=r"openswarm\[a2a\]"):
+        importlib.import_module("swarm.ext.a2a")
 
 
 def test_parts_of_a_message() -> None:

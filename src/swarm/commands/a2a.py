@@ -10,12 +10,17 @@ import typer
 from ..errors import ConfigError
 from .failure import reporting
 from .options import Allow, BaseUrl, MaxTurns, Model, Offline, Target, run_options
+from .sessions import open_store
 from .setup import Setup, load_setup
 from .starts import Debug
 
 Host = Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")]
 Port = Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="PORT", help="The port to listen on.")]
 Url = Annotated[str | None, typer.Option("--url", metavar="URL", help="Where clients reach it, if that is not http://HOST:PORT/.")]
+Store = Annotated[
+    str | None,
+    typer.Option("--store", metavar="URL", help="Keep the conversations in a session store: an SQLite file, or postgresql://..."),
+]
 
 
 def a2a(
@@ -23,6 +28,7 @@ def a2a(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     url: Url = None,
+    store: Store = None,
     model: Model = None,
     base_url: BaseUrl = None,
     offline: Offline = False,
@@ -38,7 +44,7 @@ def a2a(
       swarm a2a shop:triage
       swarm a2a agents/shop.py:triage --port 9000 --offline
       swarm a2a shop:triage --host 0.0.0.0 --url https://agents.example.com/
-      swarm a2a shop.toml --allow shop.tools
+      swarm a2a shop.toml --allow shop.tools --store sessions.db
 
     The exit code is 2 if there is no such agent.
     """
@@ -46,15 +52,14 @@ def a2a(
         setup = load_setup(target, allow)
         client = setup.client(offline, base_url)
         try:
-            _serve(setup, client, run_options(model, max_turns), host, port, url)
+            _serve(setup, client, run_options(model, max_turns), host, port, url, store)
         except ModuleNotFoundError as error:
-            missing = (error.name or "").partition(".")[0]
-            if missing not in ("a2a", "google", "starlette", "uvicorn"):
+            if error.name != "uvicorn":
                 raise
-            raise ConfigError(f'swarm a2a needs {missing}, which is not installed: pip install "openswarm[a2a]"') from None
+            raise ConfigError('swarm a2a needs uvicorn, which is not installed: pip install "openswarm[a2a]"') from None
 
 
-def _serve(setup: Setup, client: Any, options: dict[str, Any], host: str, port: int, url: str | None) -> None:
+def _serve(setup: Setup, client: Any, options: dict[str, Any], host: str, port: int, url: str | None, store: str | None) -> None:
     import uvicorn
 
     from ..core import AsyncSwarm
@@ -63,6 +68,7 @@ def _serve(setup: Setup, client: Any, options: dict[str, Any], host: str, port: 
     place = url or f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     given = {name: value for name, value in options.items() if value is not None}
     swarm = AsyncSwarm(client, **setup.swarm)
-    server = A2AServer(setup.agent, swarm, url=place, context_variables=setup.context_variables, **given)
+    kept = None if store is None else open_store(store, may_be_new=True)
+    server = A2AServer(setup.agent, swarm, url=place, context_variables=setup.context_variables, store=kept, **given)
     print(f"Serving {setup.agent.name} at {place}", file=sys.stderr)
     uvicorn.run(server.app(), host=host, port=port, log_level="warning")

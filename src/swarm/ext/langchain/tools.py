@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from ...errors import AgentError, ToolArgumentsError, ToolError
+from ...errors import AgentError, ToolError
 from ...parts import SEEN
 from ...tools import Tool, result_text
 from ...types import Result
-from ..foreign import Given, foreign_tool
+from ..foreign import Given, foreign_tool, unfit
 
 _CALL_ID = "InjectedToolCallId"
 
@@ -114,8 +114,7 @@ def _told(error: Exception) -> Exception:
     if "ToolException" in kinds:
         return ToolError(str(error) or "the tool failed, and does not say why")
     if "ValidationError" in kinds and hasattr(error, "errors"):
-        wrong: list[dict[str, Any]] = cast("Any", error).errors()
-        return ToolArgumentsError("; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in wrong))
+        return unfit(cast("Any", error).errors())
     return error
 
 
