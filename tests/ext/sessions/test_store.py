@@ -201,6 +201,17 @@ def test_a_store_in_memory(clock: Any) -> None:
         assert (found(store), found(other)) == (["a"], [])
 
 
+def test_a_closed_store_opens_what_is_there_by_then(tmp_path: Path) -> None:
+    """Such as a new file, where the old one was moved away."""
+    store = SessionStore(tmp_path / "s.db")
+    say(store, "a", "Hi")
+    store.close()
+    (tmp_path / "s.db").unlink()
+    say(store, "b", "Hi")
+    assert found(store) == ["b"]
+    store.close()
+
+
 def test_other_databases_are_refused() -> None:
     with pytest.raises(ConfigError, match="in SQLite or PostgreSQL, not in mysql"):
         SessionStore("mysql://user:secret@host/db")

@@ -98,8 +98,9 @@ class Database:
                     connection.close()
 
     def close(self) -> None:
-        """Close every connection. The next use opens new ones."""
+        """Close every connection. The next use opens new ones, to what is there by then."""
         self.engine.dispose()
+        self._is_open = False
 
     def _open(self) -> None:
         with self._lock:
