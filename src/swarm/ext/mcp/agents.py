@@ -22,12 +22,11 @@ from mcp.shared.exceptions import MCPError
 from ...core import AsyncSwarm
 from ...effects import Message
 from ...errors import AgentError, SwarmError
-from ...events import Event, HandedOff, ToolStarted, TurnStarted
 from ...handoffs import transfer_name
 from ...legal import unique_name
-from ...records import Refuse, Response
-from ...tools import result_text
+from ...records import Response
 from ...types import Agent
+from ..serving import answer_text, progress, refusals
 from .stdio import Lines
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 _CONVERSATIONS = 1_000
 """So many are kept; the one that was silent longest is forgotten first."""
 _CLOSING_SECONDS = 5.0
-_NOBODY = "A person would have to agree to this call, and nobody can be asked here. Do without it, and say so."
 
 logger = logging.getLogger("swarm.mcp")
 
@@ -153,15 +151,14 @@ class AgentServer:
             while True:
                 async with stream:
                     async for event in stream:
-                        if (text := _progress(event)) is not None:
+                        if (text := progress(event)) is not None:
                             told += 1
                             await ctx.session.report_progress(told, message=text)
                 response = stream.response
                 assert response is not None  # it was read to its end
                 if response.stop_reason != "approval":
                     return response
-                refused = {call.id: Refuse(_NOBODY) for call in response.pending}
-                stream = self._swarm.resume_stream(response.state(), refused, **self._options)
+                stream = self._swarm.resume_stream(response.state(), refusals(response), **self._options)
         finally:
             if (done := stream.response) is not None:  # what was done stays known, also after a failure or a cancellation
                 conversation.messages = [*said, *done.messages]
@@ -203,7 +200,7 @@ def _tool(name: str, agent: Agent) -> types.Tool:
 def _answered(response: Response, conversation: str) -> types.CallToolResult:
     speaker = response.agent.name if response.agent is not None else ""
     reason = response.stop_reason
-    text = result_text(response.output) if reason == "stopped" else response.text or ""
+    text = answer_text(response)
     if reason not in ("complete", "stopped"):
         text = f"{speaker} stopped early ({reason}). {text}".strip()
     return types.CallToolResult(
@@ -219,14 +216,3 @@ def _failed(text: str, conversation: str | None = None) -> types.CallToolResult:
 
 def _id(conversation: str) -> types.TextContent:
     return types.TextContent(text=f"(conversation: {conversation})")
-
-
-def _progress(event: Event) -> str | None:
-    """What a watching person is told: who does what, but not with what."""
-    if isinstance(event, TurnStarted):
-        return f"{event.agent}: turn {event.turn}"
-    if isinstance(event, ToolStarted):
-        return f"{event.agent} calls {event.name}"
-    if isinstance(event, HandedOff):
-        return f"{event.agent} hands over to {event.to}"
-    return None
