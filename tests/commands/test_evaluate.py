@@ -159,6 +159,10 @@ def test_repetitions_tags_scorers_and_states(desk: Commands) -> None:
         (("desk:day", "cases.yaml", "--state", "desk:nothing"), "has no 'nothing'"),
         (("desk:day", "cases.yaml", "--compare", "cases.yaml"), "cases.yaml:1: no line of eval results"),
         (("desk:day", "cases.yaml", "--out", "cases.yaml"), "cases.yaml is there already: resume it (--resume), or name another file"),
+        (("desk:day", "cases.yaml", "--out", "no/out.jsonl"), "no/out.jsonl cannot be written: No such file"),
+        (("desk:day", "cases.yaml", "--out", "."), ". cannot be written: Is a directory"),
+        (("desk:day", "cases.yaml", "--compare", "none.jsonl"), "none.jsonl cannot be read: No such file"),
+        (("desk:day", "cases.yaml", "--html", "cases.yaml"), "--html writes a page, and 'cases.yaml' does not end in .html"),
         (("desk:day", "broken.yaml"), "broken.yaml:1: a case has no field 'functon'; did you mean 'function'?"),
         (("bare:agent", "agents.yaml"), "agents.yaml:1: there is no agent called 'Night'"),
     ],
@@ -170,6 +174,12 @@ def test_wrong_use_is_told_before_anything_is_played(desk: Commands, arguments: 
     done = desk("eval", *arguments, *BASE)
     assert (done.exit_code, done.stdout) == (2, "")
     assert says in done.stderr
+
+
+def test_a_full_disk_is_named_with_its_file(desk: Commands) -> None:
+    """D63"""
+    done = desk("eval", "desk:day", "cases.yaml", *BASE, "--out", "/dev/full")
+    assert done.exit_code == 1 and "No space left on device: '/dev/full'" in done.stderr
 
 
 def test_results_of_other_cases_are_not_compared(desk: Commands) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -151,7 +152,7 @@ def test_a_folder_holds_files_and_folders_and_other_things(tmp_path: Path) -> No
         ("a.json", '[{"conversation": "hi", "calls": "x"}]', "1: calls is 'x', not a list of calls"),
         ("a.json", '[{"conversation": "hi", "handoffs": "x"}]', "1: handoffs is 'x', not a list of texts"),
         ("a.json", '[{"conversation": "hi", "data": 1}]', "1: data is 1, not an object"),
-        ("a.yaml", "- conversation: hi\n  function: no\n", "2: function is False, not a text; put it in quotes"),
+        ("a.yaml", "- conversation: hi\n  function: false\n", "2: function is False, not a text; put it in quotes"),
         ("a.yaml", "- conversation: hi\n  1: no\n", "2: a case has no field 1"),
         ("a.yaml", "conversation: hi\n", "1: a file of cases is a list, each case begins with '- '"),
         ("a.yaml", "", "1: a file of cases is a list"),
@@ -203,3 +204,102 @@ def test_the_digest_knows_the_cases_and_not_their_places() -> None:
 def test_the_hash_of_a_state_does_not_know_the_order_of_names() -> None:
     assert state_hash({"a": 1, "b": [1.5, None]}) == state_hash({"b": [1.5, None], "a": 1}) != state_hash({"a": 2, "b": [1.5, None]})
     assert state_hash({}) == "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+
+
+def test_plain_words_in_yaml_are_those_of_yaml_1_2(tmp_path: Path) -> None:
+    """What was meant as a time, a code or a country must not become a number or a truth value."""
+    (tmp_path / "a.yaml").write_text(
+        "- conversation: hi\n  function: f\n"
+        "  arguments: {at: 12:30, code: 017, land: no, day: 2027-05-01, big: 1_000, n: 7, x: 1.5, yes: true, nothing: null, hex: 0x10}\n"
+    )
+    (case,) = load_cases(tmp_path / "a.yaml")
+    assert case.arguments == {
+        "at": "12:30",
+        "code": 17,
+        "land": "no",
+        "day": "2027-05-01",
+        "big": "1_000",
+        "n": 7,
+        "x": 1.5,
+        "yes": True,
+        "nothing": None,
+        "hex": 16,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.json", '[\n {"conversation": "hi",\n  "function": "a",\n  "function": "b"}]', ":2: the name 'function' stands twice"),
+        ("a.json", '[{"conversation": "hi", "data": {"a": 1, "b": {"c": 1, "c": 2}}}]', ":1: the name 'c' stands twice"),
+        ("a.yaml", "- conversation: hi\n  function: a\n  function: b\n", ":3: the name 'function' stands twice"),
+        ("a.yaml", "- conversation: hi\n  data: {b: [{c: 1,\n    c: 2}]}\n", ":3: the name 'c' stands twice"),
+        ("a.csv", "conversation,function,function\nhi,a,b\n", ":1: there are two columns called 'function'"),
+        ("a.csv", 'conversation,data\nhi,"{""a"": 1, ""a"": 2}"\n', ":2: the cell of data holds no JSON .the name 'a' stands twice"),
+        ("a.json", '[{"conversation": "hi", "data": ' + "[" * 9000 + "]" * 9000 + "}]", ": lists and objects stand inside each other"),
+        ("a.yaml", "- conversation: hi\n  data: " + "[" * 3000 + "]" * 3000, ": lists and objects stand inside each other"),
+        ("a.json", '[{"conversation": "hi", "data": {"a": ' + "9" * 5000 + "}}]", ":1: Exceeds the limit"),
+        ("a.json", '[{"conversation": "hi",\n "data": {"a": NaN}}]', ":1: NaN is no number in JSON"),
+        ("a.csv", "conversation;function\nhi;None\n", ":1: .* with commas in between: .*; it is .'conversation;function'.$"),
+        ("a.json", '[{"conversation": "hi", "function": "none"}]', ":1: function is 'none'; for no function it is \"None\""),
+        ("a.json", '[{"conversation": "hi", "text": {"contains": []}}]', r":1: text has contains: \[\], not a text or"),
+        ("a.json", '[{"conversation": "hi", "text": {"not_contains": ["a", ""]}}]', ":1: text has not_contains: .*, none of them empty"),
+        (
+            "a.json",
+            '[{"conversation": [{"role": "usr", "content": "hi"}]}]',
+            ":1: conversation has as message 1 one with the role 'usr'; the",
+        ),
+        ("a.yaml", "- conversation: false\n", ":1: conversation is False, .*; put a text in quotes"),
+    ],
+)
+def test_no_mistake_is_taken_for_something_else(tmp_path: Path, name: str, text: str, says: str) -> None:
+    """D60: neither passed over in silence nor an error of the decoder."""
+    with pytest.raises(EvalError, match=rf"{name}{says}"):
+        loaded(tmp_path, name, text)
+
+
+def test_yaml_may_say_a_thing_once_and_refer_to_it(tmp_path: Path) -> None:
+    text = "- &first\n  conversation: hi\n  function: None\n  data: {a: &a {b: 1}, c: *a}\n- <<: *first\n  conversation: ho\n"
+    first, second = loaded(tmp_path, "a.yaml", text)
+    assert (second.function, second.data, first.conversation) == ("None", first.data, [{"role": "user", "content": "hi"}])
+
+
+def test_a_case_made_by_hand_is_what_it_would_be_in_a_file() -> None:
+    """D60"""
+    given = Case(
+        id="a",
+        conversation="hi",  # pyright: ignore[reportArgumentType]
+        calls=["look_up", "...", {"function": "refund"}],
+        state={"items": (1, 2), "by_number": {7: "x"}},
+        text={"contains": "done"},  # pyright: ignore[reportArgumentType]
+        user="You want 7",  # pyright: ignore[reportArgumentType]
+    )
+    assert given.conversation == [{"role": "user", "content": "hi"}] and given.user == {"goal": "You want 7"}
+    assert given.calls == [{"function": "look_up", "arguments": {}}, "...", {"function": "refund", "arguments": {}}]
+    assert given.state == {"items": [1, 2], "by_number": {"7": "x"}} and given.text == {"contains": ["done"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"conversation": ""}, "case 'a': conversation is ''"),
+        ({"handoffs": "Refunds"}, "case 'a': handoffs is 'Refunds', not a list of texts"),
+        ({"text": {"contain": "x"}}, "case 'a': text is .*, not an object with one or several"),
+        ({"user": {}}, "case 'a': user has neither"),
+        ({"calls": "refund", "place": "a.json:3"}, "a.json:3: calls is 'refund', not a list"),
+    ],
+)
+def test_a_mistake_in_a_case_made_by_hand_is_named(fields: dict[str, Any], says: str) -> None:
+    """D60"""
+    with pytest.raises(EvalError, match=says):
+        Case(id="a", **fields)
+
+
+def test_the_digest_takes_what_python_has_and_json_has_not() -> None:
+    """Resuming compares digests, so an object that is made anew must not change it."""
+
+    def one() -> str:
+        variables: Any = {"lock": Lock(), "mixed": {1: "a", "b": (2,)}, ("a", 1): object()}
+        return digest_of([Case(id="a", conversation=[{"role": "user", "content": "hi"}], context_variables=variables)])
+
+    assert one() == one()

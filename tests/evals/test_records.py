@@ -159,3 +159,17 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"kind": "result"}\n')
     with pytest.raises(EvalError, match=r"out\.jsonl:3: no line of eval results"):
         read_results(path)
+
+
+def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
+    """D63: the second is refused, and the first goes on as if nothing had been."""
+    path = tmp_path / "out.jsonl"
+    with Writer(path, HEADER) as first:
+        first.write(result("cases/1"))
+        with pytest.raises(EvalError, match=r"another process writes .*out\.jsonl: wait"):
+            Writer(path, HEADER, resume=True)
+        first.write(result("cases/2"))
+    with Writer(path, HEADER, resume=True) as again:
+        assert [there.case for there in again.before] == ["cases/1", "cases/2"]
+        again.write(result("cases/3"))
+    assert [there.case for there in read_results(path).results] == ["cases/1", "cases/2", "cases/3"]

@@ -260,7 +260,40 @@ def test_a_seed_reaches_the_model_another_for_each_conversation() -> None:
     assert "seed" not in model.requests[0]
 
 
+def test_what_is_made_for_a_conversation_may_be_made_async() -> None:
+    """D60"""
+
+    async def fresh() -> dict[str, Any]:
+        return {"rows": [1]}
+
+    async def rows(variables: dict[str, Any]) -> dict[str, Any]:
+        return {"count": len(variables["rows"])}
+
+    [result] = played(case("Hi", state={"count": 1}), context_variables=fresh, state=rows)
+    assert result.passed and result.state == {"count": 1}
+    [result] = played(case("Hi", state={}), context_variables=lambda: [1])
+    assert result.error == {"type": "EvalError", "message": "the function that makes context variables returned [1], not a dict"}
+
+
+def test_what_is_no_case_is_refused() -> None:
+    """D62"""
+    with pytest.raises(TypeError, match=r"as load_cases\('cases.json'\) returns them, not 'a'"):
+        run_evals(triage, "a.json", client=Rules())  # type: ignore[arg-type]
+    with pytest.raises(EvalError, match="case 'a': a case needs a 'conversation'"):
+        run_evals(triage, [Case(id="a", function="None")], client=Rules())
+
+
 # The simulated user
+
+
+def test_a_user_that_says_what_is_no_text_is_an_error() -> None:
+    """D62"""
+
+    async def user(case: Case, messages: list[dict[str, Any]], seed: int) -> Any:
+        return 5
+
+    [result] = played(Case(id="u", user={"goal": "money"}, state={}), simulate=user)
+    assert result.error is not None and "the simulated user said 5, not a text" in result.error["message"]
 
 
 def test_a_simulated_user_goes_on_until_there_is_nothing_to_say() -> None:
@@ -282,7 +315,7 @@ def test_a_conversation_that_cannot_go_on_ends() -> None:
     async def user(case: Case, messages: list[dict[str, Any]], seed: int) -> str | None:
         return "call to_refunds / call to_triage / call to_refunds"
 
-    [result] = played(Case(id="u", user={}, final_agent="Triage"), simulate=user, limits=Limits(model_calls=2))
+    [result] = played(Case(id="u", user={"goal": "money"}, final_agent="Triage"), simulate=user, limits=Limits(model_calls=2))
     assert (result.stop_reason, result.usage["model_calls"]) == ("limit:model_calls", 2)
 
 

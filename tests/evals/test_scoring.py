@@ -307,3 +307,33 @@ def test_messages_that_were_given_are_nobodys_reply() -> None:
     ]
     [result] = played(replace(case("x", function="to_refunds"), conversation=before))
     assert (result.passed, result.input, len(result.messages)) == (True, 4, 5)
+
+
+@pytest.mark.parametrize("said", [Score(True, float("nan")), Score(True, 2), Score("yes", 1), Score(True, 1, reason=None), SystemExit(3)])  # type: ignore[arg-type]
+def test_a_score_that_is_none_spoils_no_file_and_no_page(said: Any) -> None:
+    """D61, D62: nor does a scorer that wants to end the process."""
+
+    def odd(case: Case, outcome: Outcome) -> Any:
+        if isinstance(said, SystemExit):
+            raise said
+        return said
+
+    first, second = played(case("Hi"), case("Ho", function="None"), scorers=[odd])
+    assert not first.passed and first.error is not None and first.error["message"].startswith("the scorer 'odd' failed: ")
+    assert second.error is not None
+
+
+def test_what_a_scorer_names_is_kept_as_json() -> None:
+    def odd(case: Case, outcome: Outcome) -> Score:
+        return Score(True, 1, {1: (2, 3)}, {"picture": b"\xff\xfe", "name": b"text"})
+
+    [result] = played(case("Hi"), scorers=[odd])
+    assert result.scores["odd"] == Score(True, 1.0, {"1": [2, 3]}, {"picture": "__4=", "name": "dGV4dA=="})
+
+
+def test_one_scorer_is_no_list_of_them() -> None:
+    def brief(case: Case, outcome: Outcome) -> bool:
+        return True
+
+    with pytest.raises(TypeError, match=r"scorers=\[brief\]"):
+        played(case("Hi"), scorers=brief)

@@ -182,6 +182,7 @@ def test_a_suite_without_evals_hears_nothing_of_them(suite: pytest.Pytester) -> 
 def test_the_conversation_of_a_failure_shows_calls() -> None:
     failed: CaseResult = a_result(passed=False)
     failed.scores["function"] = Score(False, 0.0, "a", "b")
+    failed.messages[-1]["content"] = "\x1b[2JWhich order is it?"
     told: Any = why_not(Results(a_header(), [a_result(), failed]))
     assert told.splitlines() == [
         "evals/triage.json:9 triage/1 failed 1 of 2",
@@ -190,6 +191,6 @@ def test_the_conversation_of_a_failure_shows_calls() -> None:
         "  user: I want my money back",
         '  Triage calls transfer_to_sales(reason="späť")',
         '  result of transfer_to_sales: {"assistant": "Refunds"}',
-        "  Refunds: Which order is it?",
+        "  Refunds: �[2JWhich order is it?",
     ]
     assert why_not(Results(a_header(), [a_result()])) == ""

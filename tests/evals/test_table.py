@@ -128,4 +128,6 @@ def test_what_only_measures_stands_apart() -> None:
         "tokens of the judge, apart: 120; cost: not known",
         "tokens of the user, apart: 120; cost: $0.00200",
     ]
-    assert "the judge took 120 tokens; cost: not known" in render_page(Results(a_header(), [a_result("t/1", usage_apart=apart)]))
+    page = render_page(Results(a_header(), [a_result("t/1", usage_apart=apart)]))
+    assert "the judge took 120 tokens; cost: not known" in page
+    assert "apart from that the user: 120 tokens, cost $0.00200" in page

@@ -111,8 +111,7 @@ def evaluate(
     with reporting(debug):
         _check_files(out, resume, html)
         try:
-            cases = _tagged(load_cases(*files), tag)
-            old = None if compare_with is None else _sharing(cases, compare_with)
+            cases, old = _read(files, tag, compare_with)
             setup = _setup(target, allow)
             options = {**_around(setup, target), "scorers": [_function(name) for name in scorer or ()], "target": target}
             options |= {"state": None if state is None else _function(state), "client": setup.client(offline, base_url), "model": model}
@@ -132,8 +131,18 @@ def evaluate(
 def _check_files(out: Path | None, resume: bool, html: Path | None) -> None:
     if resume and out is None:
         raise Failure("--resume goes on with the file of --out, which is not given", 2)
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):  # so that it never overwrites cases or results
+        raise Failure(f"--html writes a page, and {str(html)!r} does not end in .html", 2)
     if html is not None and not html.parent.is_dir():
         raise Failure(f"there is no folder {html.parent} for {html.name}; make it first", 2)
+
+
+def _read(files: list[str], tag: list[str] | None, compare_with: Path | None) -> tuple[list[Case], Results | None]:
+    try:
+        cases = _tagged(load_cases(*files), tag)
+        return cases, None if compare_with is None else _sharing(cases, compare_with)
+    except OSError as error:
+        raise Failure(f"{error.filename} cannot be read: {error.strerror}", 2) from None
 
 
 def _tagged(cases: list[Case], tags: list[str] | None) -> list[Case]:

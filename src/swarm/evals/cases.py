@@ -10,11 +10,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
-from ..legal import is_dict
+from ..legal import ROLES, is_dict
 from .conditions import Conditions, checked_conditions
 from .files import Entry, entries_in, files_in
 from .problems import EvalError
@@ -23,13 +23,16 @@ from .records import as_json
 ANY_CALLS = "..."
 """In `calls`: any number of other calls may be made here."""
 
+NO_CONVERSATION = "a case needs a 'conversation', a text or a list of messages; or a 'user' who begins one"
 _HASH = "sha256:"
+_MAY_BE_EMPTY = ("conversation", "context_variables", "arguments", "tags")
 _WHOLE = ("calls", "handoffs", "final_agent", "state", "text", "judge", "user", "data")
 
 
 @dataclass(slots=True, kw_only=True)
 class Case:
-    """One conversation, and what should come of it. What is left out is not looked at.
+    """One conversation, and what should come of it. What is left out is not looked at. Each field may be written as in a file: a text for
+    a conversation, names for calls, a goal for a user.
 
     Attributes:
         id: unique among the cases of a run.
@@ -49,6 +52,9 @@ class Case:
         tags: words to tell kinds of cases apart in the results.
         data: what your own scorers want to know about the case.
         place: `file:line`, or "".
+
+    Raises:
+        EvalError: a field that is not as a file may have it.
     """
 
     id: str
@@ -67,6 +73,15 @@ class Case:
     tags: list[str] = field(default_factory=list[str])
     data: dict[str, Any] | None = None
     place: str = ""
+
+    def __post_init__(self) -> None:
+        for name, read in _READERS.items():
+            value = getattr(self, name)
+            if value is not None and not (name in _MAY_BE_EMPTY and value in ([], {})):
+                try:
+                    setattr(self, name, read(value))
+                except ValueError as error:
+                    raise EvalError(f"{self.place or f'case {self.id!r}'}: {name} {error}") from None
 
     @property
     def is_first_reply_only(self) -> bool:
@@ -110,8 +125,8 @@ def check_ids(cases: Sequence[Case]) -> None:
 
 def digest_of(cases: Iterable[Case]) -> str:
     """A hash of everything in the cases but their places."""
-    plain = [asdict(case) | {"place": ""} for case in cases]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()
+    plain = [{item.name: as_json(getattr(case, item.name)) for item in fields(case)} | {"place": ""} for case in cases]
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def _short_names(files: Sequence[Path]) -> dict[Path, str]:
@@ -136,7 +151,7 @@ def _case(entry: Entry, id: str) -> Case:
             raise EvalError(f"{entry.place(name)}: {name} {error}") from None
     case = Case(**made)
     if not case.conversation and case.user is None:
-        raise EvalError(f"{entry.place()}: a case needs a 'conversation': a text, or a list of messages")
+        raise EvalError(f"{entry.place()}: {NO_CONVERSATION}")
     if case.arguments and case.function in (None, "None"):
         raise EvalError(f"{entry.place('arguments')}: 'arguments' are those of 'function', which names none; name it, or use 'calls'")
     return case
@@ -146,6 +161,17 @@ def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f'is {value!r}, not a text; put it in quotes ("None" for no function, null for not asked)')
     return value
+
+
+def _function(value: Any) -> str:
+    if _text(value) != "None" and value.lower() == "none":
+        raise ValueError(f'is {value!r}; for no function it is "None"')
+    return value
+
+
+def _expected(value: Any) -> dict[str, Any]:
+    """As JSON, since that is what it is compared with: YAML and Python have names that are numbers, Python has tuples and dates."""
+    return _dict(as_json(_dict(value)))
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -164,10 +190,13 @@ def _conversation(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, str) and value:
         return [{"role": "user", "content": value}]
     if not isinstance(value, list) or not value:
-        raise ValueError(f"is {value!r}, not a text or a list of messages")
+        hint = "; put a text in quotes" if isinstance(value, int | float) else ""
+        raise ValueError(f"is {value!r}, not a text or a list of messages{hint}")
     for number, message in enumerate(cast("list[Any]", value), 1):
         if not is_dict(message) or not isinstance(message.get("role"), str):
             raise ValueError(f'has as message {number} {message!r}, not an object like {{"role": "user", "content": "..."}}')
+        if message["role"] not in ROLES:
+            raise ValueError(f"has as message {number} one with the role {message['role']!r}; the roles are {', '.join(ROLES)}")
     return cast("list[dict[str, Any]]", value)
 
 
@@ -186,7 +215,7 @@ def _call(item: Any) -> dict[str, Any] | str:
         raise ValueError(f'holds {item!r}; a call is a name, {{"function": name, "arguments": {{...}}}}, or "..." for any others')
     if not is_dict(item.get("arguments", {})):
         raise ValueError(f"holds {item!r}, whose arguments are not an object with names and values")
-    return {"function": item["function"], "arguments": item.get("arguments", {})}
+    return {"function": item["function"], "arguments": _expected(item.get("arguments", {}))}
 
 
 def _state(value: Any) -> dict[str, Any] | str:
@@ -195,7 +224,7 @@ def _state(value: Any) -> dict[str, Any] | str:
         if value == digits or len(digits) != 64 or set(digits) - set("0123456789abcdef"):
             raise ValueError(f'is {value!r}; a hash is "{_HASH}" and 64 hexadecimal digits, as `swarm.evals.state_hash` makes it')
         return value
-    return _dict(value)
+    return _expected(value)
 
 
 def state_hash(state: Any) -> str:
@@ -239,8 +268,8 @@ _READERS = {
     "agent": _text,
     "conversation": _conversation,
     "context_variables": _dict,
-    "function": _text,
-    "arguments": _dict,
+    "function": _function,
+    "arguments": _expected,
     "calls": _calls,
     "handoffs": _texts,
     "final_agent": _text,

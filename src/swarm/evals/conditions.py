@@ -36,8 +36,9 @@ def checked_conditions(value: Any) -> Conditions:
             not isinstance(texts, list)
             or not all(isinstance(text, str) for text in cast("list[Any]", texts))
             or (name == "equals" and texts is given)
+            or (name != "equals" and not (texts and all(cast("list[str]", texts))))
         ):
-            raise ValueError(f"has {name}: {given!r}, not a text{'' if name == 'equals' else ' or a list of texts'}")
+            raise ValueError(f"has {name}: {given!r}, not a text{'' if name == 'equals' else ' or a list of texts, none of them empty'}")
         made[name] = given if name == "equals" else texts
     for pattern in made.get("matches", ()):
         _check_pattern(pattern)

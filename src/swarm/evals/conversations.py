@@ -60,7 +60,14 @@ def _usage(result: CaseResult) -> str:
     taken = [figures.seconds(result.seconds), figures.counted(usage["model_calls"], "model call")]
     for kind in ("input", "output", "cached", "reasoning"):
         taken += [f"{usage[f'{kind}_tokens']:,} {kind} tokens"] if usage[f"{kind}_tokens"] else []
-    return ", ".join([*taken, f"cost {figures.UNKNOWN if usage['cost'] is None else figures.money(usage['cost'])}"])
+    taken.append(f"cost {_cost(usage)}")
+    for name, apart in result.usage_apart.items():
+        taken.append(f"apart from that the {name}: {apart['input_tokens'] + apart['output_tokens']:,} tokens, cost {_cost(apart)}")
+    return ", ".join(taken)
+
+
+def _cost(usage: View) -> str:
+    return figures.UNKNOWN if usage["cost"] is None else figures.money(usage["cost"])
 
 
 def _said(result: CaseResult) -> str:

@@ -70,10 +70,20 @@ def tokens(counts: Sequence[int | None]) -> str:
     return f"{sum(known):,}" + (f", {UNKNOWN} for {len(counts) - len(known):,} of {len(counts):,}" if len(known) < len(counts) else "")
 
 
+def reliability(values: Sequence[float]) -> str:
+    """pass^1, pass^2 and so on."""
+    return ", ".join(f"pass^{k} {percent(value)}" for k, value in enumerate(values, 1))
+
+
 def verdict(compared: Comparison) -> str:
     """What a comparison comes to, as a sentence."""
+    return f"{compared.verdict.capitalize()}: {change(compared)}"
+
+
+def change(compared: Comparison) -> str:
+    """What of that sentence comes after the verdict: by how much, and how sure that is."""
     ends = f"{points(compared.interval[0])} to {points(compared.interval[1])}"
     told = f"{points(compared.difference)} points over {counted(compared.cases, 'shared case')} (95 % interval {ends}), "
     told += f"{counted(len(compared.fixed), 'case')} fixed, {len(compared.broken):,} broken; "
     told += f"{chance(compared.p_worse)}, one-sided" if compared.is_worse else chance(compared.p_value)
-    return f"{compared.verdict.capitalize()}: {told}"
+    return told

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..ext.scalars import plain
 from ..legal import is_dict
 from .problems import EvalError
 
@@ -73,7 +74,10 @@ def entries_in(file: Path) -> list[Entry]:
     except UnicodeDecodeError as error:
         raise EvalError(f"{file}:1: no text in UTF-8 ({error}); save it as UTF-8") from None
     read = {".json": _json, ".csv": _csv}.get(file.suffix.lower(), _yaml)
-    return list(read(file, text))
+    try:
+        return list(read(file, text))
+    except RecursionError:
+        raise EvalError(f"{file}: lists and objects stand inside each other too deeply to be read; make it flatter") from None
 
 
 class _Lines:
@@ -89,7 +93,7 @@ class _Lines:
 
 def _json(file: Path, text: str) -> Iterator[Entry]:
     """A list, read item by item, since the decoder of the standard library tells where an item ends but not where it is."""
-    decoder, lines, at = json.JSONDecoder(), _Lines(text), _skip(text, 0)
+    decoder, lines, at = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number), _Lines(text), _skip(text, 0)
     if text[at : at + 1] != "[":
         raise EvalError(f"{file}:{lines.of(at)}: a file of cases is a list of objects, [{{...}}, {{...}}]")
     at = _skip(text, at + 1)
@@ -98,6 +102,8 @@ def _json(file: Path, text: str) -> Iterator[Entry]:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise EvalError(f"{file}:{error.lineno}: no JSON: {error.msg} (column {error.colno})") from None
+        except ValueError as error:  # of the hooks; and of Python, which reads no number of thousands of digits
+            raise EvalError(f"{file}:{lines.of(at)}: {error}") from None
         line, names = lines.of(at), _NAME.finditer(text, at, end)
         yield _entry(file, line, value, {found[1]: lines.of(found.start()) for found in reversed(list(names))})
         at = _skip(text, end)
@@ -107,6 +113,18 @@ def _json(file: Path, text: str) -> Iterator[Entry]:
             at = _skip(text, at + 1)
     if text[at + 1 :].strip():
         raise EvalError(f"{file}:{lines.of(_skip(text, at + 1))}: something follows the end of the list; remove it")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice in one object; keep one")
+    return made
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON; write one, or null")
 
 
 def _skip(text: str, at: int) -> int:
@@ -126,24 +144,48 @@ def _yaml(file: Path, text: str) -> Iterator[Entry]:
     except ImportError as error:
         raise ConfigError(f"{file}: reading YAML needs an extra: pip install 'openswarm[config]'") from error
     loader: Any = yaml.SafeLoader(text)
-    # Dates stay texts: an argument is compared with what a model wrote.
-    loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+    # Plain words are told apart by `plain`; merge keys stay what they are.
+    loader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("<<$"))], None: [("!plain", re.compile(""))]}
+    loader.yaml_constructors = {**yaml.SafeLoader.yaml_constructors, "!plain": _plain_node}
     try:
         root: Any = loader.get_single_node()
         if not isinstance(root, yaml.SequenceNode):
             raise EvalError(f"{file}:{root.start_mark.line + 1 if root else 1}: a file of cases is a list, each case begins with '- '")
         for node in root.value:
+            _check_names(file, node)
             value = loader.construct_object(node, deep=True)
             pairs: list[Any] = node.value if isinstance(node, yaml.MappingNode) else []
             yield _entry(file, node.start_mark.line + 1, value, {str(key.value): key.start_mark.line + 1 for key, _ in pairs})
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise EvalError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {getattr(error, 'problem', None) or error}") from None
+    except ValueError as error:  # a date or a number that looks like one and is none
+        raise EvalError(f"{file}: no YAML: {error}; put a text in quotes") from None
     finally:
         loader.dispose()
+
+
+def _plain_node(_: Any, node: Any) -> Any:
+    return plain(node.value)
+
+
+def _check_names(file: Path, root: Any) -> None:
+    """YAML lets the last of two equal names count; in a case that is a mistake. A node that is referred to again is looked at once."""
+    import yaml
+
+    todo, seen = [root], {id(root)}
+    while todo:
+        node = todo.pop()
+        names: set[tuple[str, str]] = set()
+        for key in [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and (key.tag, key.value) in names:
+                raise EvalError(f"{file}:{key.start_mark.line + 1}: the name {key.value!r} stands twice in one object; keep one")
+            names.add((key.tag, str(key.value)))
+        inner = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+        for part in inner if isinstance(node, yaml.CollectionNode) else ():
+            if id(part) not in seen:
+                seen.add(id(part))
+                todo.append(part)
 
 
 def _csv(file: Path, text: str) -> Iterator[Entry]:
@@ -151,7 +193,12 @@ def _csv(file: Path, text: str) -> Iterator[Entry]:
     try:
         columns = [name.strip() for name in next(rows, list[str]())]
         if "conversation" not in columns and "user" not in columns:
-            raise EvalError(f"{file}:1: the first row must name the columns, 'conversation' among them: conversation,function")
+            raise EvalError(
+                f"{file}:1: the first row must name the columns, 'conversation' or 'user' among them, with commas in between: "
+                f"conversation,function; it is {columns}"
+            )
+        if twice := [name for name in columns if name and columns.count(name) > 1]:
+            raise EvalError(f"{file}:1: there are two columns called {twice[0]!r}; keep one")
         before = rows.line_num
         for row in rows:
             line, before = before + 1, rows.line_num
@@ -172,6 +219,7 @@ def _cell(file: Path, line: int, name: str, cell: str) -> Any:
     if not is_json or (name in ("user", "state") and cell.lstrip()[:1] != "{"):
         return cell.strip()
     try:
-        return json.loads(cell)
-    except json.JSONDecodeError as error:
-        raise EvalError(f"{file}:{line}: the cell of {name} holds no JSON ({error.msg} at character {error.pos + 1}): {cell}") from None
+        return json.loads(cell, object_pairs_hook=_once, parse_constant=_no_number)
+    except ValueError as error:
+        why = f"{error.msg} at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else error
+        raise EvalError(f"{file}:{line}: the cell of {name} holds no JSON ({why}): {cell}") from None

@@ -189,9 +189,8 @@ def _reliability(summary: Summary) -> str:
     values = summary.reliability
     if len(values) < 2:
         return ""
-    told = ", ".join(f"pass^{k} {figures.percent(value)}" for k, value in enumerate(values, 1))
     note = '<p class="soft small">How likely a case passes k times in a row.</p>'
-    return _section("Reliability: pass^k", note, charts.curve(values, told))
+    return _section("Reliability: pass^k", note, charts.curve(values, figures.reliability(values)))
 
 
 def _confusion(confusion: Confusion) -> str:
@@ -262,12 +261,10 @@ def _table(title: str, corner: str, heads: Sequence[str], rows: Sequence[tuple[s
 
 
 def _comparison(compared: Comparison) -> str:
-    sentence = figures.verdict(compared)
     kind = {"worse": "worse", "better": "better"}.get(compared.verdict, "")
-    head, _, rest = sentence.partition(":")
     told = f"Difference {figures.points(compared.difference)} points"
     parts = [
-        f'<p class="verdict"><span class="{kind}">{escape(head)}</span>:{escape(rest)}.</p>',
+        f'<p class="verdict"><span class="{kind}">{escape(compared.verdict.capitalize())}</span>: {escape(figures.change(compared))}.</p>',
         charts.difference(compared.difference, compared.interval, told),
         f'<div class="pair">{_changes("Broken", compared.broken)}{_changes("Fixed", compared.fixed)}</div>',
         _before_and_after(compared),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from inspect import isawaitable
 from typing import Any
 
 from ..core import AsyncSwarm
 from ..effects import CallModel, Flow
 from ..inspection import read_graph
+from ..legal import is_dict
 from ..types import Agent, Response, ToolCall, Usage
-from .cases import Case, check_ids
+from .cases import NO_CONVERSATION, Case, check_ids
 from .outcome import Outcome
 from .problems import EvalError
 from .records import CaseResult, as_json
@@ -35,7 +37,7 @@ class Player:
     swarm: dict[str, Any]
     model: str | None
     max_turns: float
-    context_variables: dict[str, Any] | Callable[[], dict[str, Any]] | None
+    context_variables: dict[str, Any] | Callable[[], dict[str, Any] | Awaitable[dict[str, Any]]] | None
     state: Callable[[dict[str, Any]], Any] | None
     scorers: dict[str, Scorer]
     simulate: Simulate | None
@@ -52,6 +54,8 @@ class Player:
         Raises:
             EvalError: one cannot, or nothing is; or two have one id.
         """
+        if stranger := [case for case in cases if not isinstance(case, Case)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"cases are objects of the class Case, as load_cases('cases.json') returns them, not {stranger[0]!r}")
         check_ids(cases)
         if any(case.agent is not None and case.agent not in self._by_name for case in cases):
             self._know([agent for agent in read_graph(self.agent, *self.agents).agents if agent.name not in self._by_name])
@@ -67,6 +71,8 @@ class Player:
         if len(found) != 1:
             what = "there are several agents" if found else "there is no agent"
             raise EvalError(f"{where}: {what} called {case.agent!r}; there are {', '.join(self._by_name)}. Others: evaluate(agents=[...])")
+        if not case.conversation and case.user is None:
+            raise EvalError(f"{where}: {NO_CONVERSATION}")
         if case.user is not None and self.simulate is None and not case.user.get("script"):
             raise EvalError(f"{where}: the 'user' has no script, and nobody plays it; {_USER_MODEL}")
         if case.judge is not None and "judge" not in self.scorers:
@@ -80,7 +86,7 @@ class Player:
         outcome = Outcome(self._by_name[case.agent][0] if case.agent is not None else self.agent, list(case.conversation), 0, {})
         outcome.input, begins, error = len(outcome.messages), outcome.agent.name, None
         try:
-            outcome.context_variables = self._variables(case)
+            outcome.context_variables = await self._variables(case)
             await self._converse(case, outcome, None if self.seed is None else seed_of(self.seed, case.id, repetition))
         except (Exception, SystemExit) as failure:
             partial = getattr(failure, "response", None)
@@ -90,9 +96,9 @@ class Player:
         seconds, scores = time.perf_counter() - begun, {}
         if error is None:
             try:
-                outcome.state = self._state(case, outcome)
+                outcome.state = await self._state(case, outcome)
                 scores = await scores_of(case, outcome, self.scorers)
-            except Exception as failure:
+            except (Exception, SystemExit) as failure:
                 error = failure
         return CaseResult(
             case=case.id,
@@ -116,14 +122,17 @@ class Player:
             started=f"{started:%Y-%m-%dT%H:%M:%SZ}",
         )
 
-    def _variables(self, case: Case) -> dict[str, Any]:
+    async def _variables(self, case: Case) -> dict[str, Any]:
         given = self.context_variables
-        return {**((given() if callable(given) else given) or {}), **case.context_variables}
+        made: Any = await _ready(given() if callable(given) else given) or {}
+        if not is_dict(made):
+            raise EvalError(f"the function that makes context variables returned {made!r}, not a dict")
+        return {**made, **case.context_variables}
 
-    def _state(self, case: Case, outcome: Outcome) -> Any:
+    async def _state(self, case: Case, outcome: Outcome) -> Any:
         if case.is_first_reply_only:  # nothing has changed, and nobody asks
             return None
-        return outcome.context_variables if self.state is None else self.state(outcome.context_variables)
+        return outcome.context_variables if self.state is None else await _ready(self.state(outcome.context_variables))
 
     async def _converse(self, case: Case, outcome: Outcome, seed: int | None) -> None:
         swarm = self._swarm([] if seed is None else [_Seeded(seed)])
@@ -152,13 +161,20 @@ class Player:
         return response.stop_reason == "complete"
 
 
+async def _ready(value: Any) -> Any:
+    return await value if isawaitable(value) else value
+
+
 async def _speaks(simulate: Simulate, case: Case, outcome: Outcome, seed: int | None) -> bool:
     """Let the user speak. Returns whether there is something to answer.
 
     Raises:
         EvalError: the user said nothing, though it is not done; or it is done before anything was said.
     """
-    answer, count = await simulate(case, outcome.messages, seed), sum(map(is_persons, outcome.messages[outcome.input :]))
+    answer: Any = await _ready(simulate(case, outcome.messages, seed))
+    if not isinstance(answer, Said | str | None):
+        raise EvalError(f"the simulated user said {answer!r}, not a text, a Said, or None for the end")
+    count = sum(map(is_persons, outcome.messages[outcome.input :]))
     said = answer if isinstance(answer, Said) else Said(answer or "", answer is None)
     outcome.add_apart("user", said.usage)
     if not said.text and not (said.is_last and outcome.messages):

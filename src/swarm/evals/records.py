@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,11 @@ from typing import Any, Self, TypeVar
 from pydantic_core import to_jsonable_python
 
 from .problems import EvalError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 VERSION = 1
 _BEGINS = b'{"kind": "eval"'
@@ -207,11 +213,12 @@ def _made(kind: type[Record], line: Line) -> Record:
 
 
 def as_json(value: Any) -> Any:
-    """A value as plain JSON; what JSON cannot hold is named by its type, and a value that holds itself is too."""
-    try:
-        return to_jsonable_python(value, fallback=_type_name, inf_nan_mode="null")
-    except ValueError:
-        return _type_name(value)
+    """A value as plain JSON; what JSON cannot hold is named by its type, and a value that holds itself is too. Bytes are text if all are
+    UTF-8, else Base64."""
+    for mode in ("utf8", "base64"):
+        with suppress(ValueError):
+            return to_jsonable_python(value, fallback=_type_name, inf_nan_mode="null", bytes_mode=mode)
+    return _type_name(value)
 
 
 def _type_name(value: Any) -> str:
@@ -228,8 +235,9 @@ class Writer:
         resume: go on with a file that is there, if it is of the same run.
 
     Raises:
-        EvalError: there is such a file already and `resume` is false; or it holds something else than results of this run.
-        OSError: the file cannot be written.
+        EvalError: there is such a file already and `resume` is false; or it holds something else than results of this run; or another
+            process writes it; or it cannot be opened.
+        OSError: it cannot be written to, such as on a full disk.
 
     Attributes:
         before: the results that the file held already, without those that failed, which are to be tried again.
@@ -239,17 +247,36 @@ class Writer:
     def __init__(self, path: str | os.PathLike[str], header: Header, resume: bool = False) -> None:
         self._path, self.header = Path(path), header
         self.before: list[CaseResult] = []
-        is_there = self._path.exists() and self._path.stat().st_size > 0
-        if is_there and not resume:
-            raise EvalError(f"{self._path} is there already: resume it (--resume), or name another file")
-        whole = self._look_at(header) if is_there else 0
         # A lone surrogate, which UTF-8 cannot hold, is written as a backslash escape, which is the escape of JSON too.
-        self._file = self._path.open("r+" if is_there else "w", encoding="utf-8", errors="backslashreplace", newline="\n")
-        if is_there:
-            self._file.seek(whole)
-            self._file.truncate()
-        if not whole:
-            self._put({"kind": "eval", "version": VERSION, **_dict(header)})
+        try:
+            self._file = self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
+        except OSError as error:
+            raise EvalError(f"{self._path} cannot be written: {error.strerror}; name a file in a folder that is there") from None
+        try:
+            self._lock()
+            is_there = self._path.stat().st_size > 0
+            if is_there and not resume:
+                raise EvalError(f"{self._path} is there already: resume it (--resume), or name another file")
+            whole = self._look_at(header) if is_there else 0
+            if is_there:
+                self._file.truncate(whole)
+            if not whole:
+                self._put({"kind": "eval", "version": VERSION, **_dict(header)})
+        except BaseException:
+            with suppress(OSError):
+                self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        """Keep others out for as long as the file is open; the system lets go of it however the process ends."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EvalError(f"another process writes {self._path}: wait for its end, or name another file") from None
+        except OSError:  # a file system without locks
+            return
 
     def _look_at(self, header: Header) -> int:
         begins = self._path.read_bytes()
@@ -270,8 +297,11 @@ class Writer:
         self._put({"kind": "result", **_dict(result)})
 
     def _put(self, line: Line) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._file.flush()
+        except OSError as error:  # which does not say where
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
 
     def __enter__(self) -> Self:
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -27,7 +27,7 @@ async def evaluate(
     model: str | None = None,
     max_turns: float = float("inf"),
     agents: Sequence[Agent] = (),
-    context_variables: dict[str, Any] | Callable[[], dict[str, Any]] | None = None,
+    context_variables: dict[str, Any] | Callable[[], dict[str, Any] | Awaitable[dict[str, Any]]] | None = None,
     state: Callable[[dict[str, Any]], Any] | None = None,
     scorers: Sequence[Scorer] = (),
     simulate: Simulate | None = None,
@@ -48,8 +48,10 @@ async def evaluate(
         client: who is asked, as for `AsyncSwarm`.
         model, max_turns: as `model_override` and `max_turns` of `AsyncSwarm.run`.
         agents: others that cases name, beside those that can be reached from `agent`.
-        context_variables: copied for each conversation, those of the case over them; or a function that makes fresh ones for each.
-        state: makes of the context variables at the end what `Case.state` is compared with, such as the rows of a database.
+        context_variables: copied for each conversation, those of the case over them; or a function, sync or async, that
+            makes fresh ones for each.
+        state: makes of the context variables at the end what `Case.state` is compared with, such as the rows of a database; sync or
+            async.
         scorers: your own, beside those for the fields of a case.
         simulate: who plays the `user` of cases, such as a `UserModel`; by default a `UserScript`.
         repeat: how often to play each case.

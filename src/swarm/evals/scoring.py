@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..drivers.aio import in_worker
 from ..drivers.threads import Job
@@ -87,9 +87,11 @@ def named(scorers: Sequence[Scorer]) -> dict[str, Scorer]:
     """Scorers of one's own by name.
 
     Raises:
-        TypeError: one that cannot be called.
+        TypeError: one that cannot be called, or one that stands for a list of them.
         EvalError: two of one name, or the name of a field.
     """
+    if callable(scorers):
+        raise TypeError(f"scorers is a list, also of one: scorers=[{name_of(scorers)}]")
     found: dict[str, Scorer] = {}
     for scorer in scorers:
         if not callable(scorer):
@@ -111,7 +113,7 @@ async def scores_of(case: Case, outcome: Outcome, own: dict[str, Scorer]) -> dic
     for name, scorer in own.items():
         try:
             score = _as_score(await _asked(scorer, case, outcome))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise EvalError(f"the scorer {name!r} failed: {type(error).__name__}: {error}") from error
         if score is not None:
             found[name] = score
@@ -128,11 +130,20 @@ async def _asked(scorer: Any, case: Case, outcome: Outcome) -> Any:
 
 
 def _as_score(said: Any) -> Score | None:
-    if said is None or isinstance(said, Score):
-        return said
-    if isinstance(said, bool | int | float) and 0 <= said <= 1:
+    if said is None:
+        return None
+    if isinstance(said, Score):
+        passed, reason = cast("Any", said.passed), cast("Any", said.reason)
+        if not isinstance(passed, bool) or not _is_share(said.value) or not isinstance(reason, str):
+            raise TypeError(f"a Score has True or False, a number from 0 to 1, and a text as reason: not {said!r}")
+        return Score(said.passed, float(said.value), as_json(said.expected), as_json(said.actual), said.reason)
+    if _is_share(said):
         return Score(said >= 0.5, float(said))
     raise TypeError(f"a scorer returns a Score, a bool, a number from 0 to 1, or None, not {said!r}")
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, bool | int | float) and 0 <= value <= 1
 
 
 def _exactly(expected: Any, actual: Any) -> Score:

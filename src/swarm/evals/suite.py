@@ -8,6 +8,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
+from ..inspection.drawing import plain
 from ..types import Agent
 from .cases import Case, load_cases
 from .conversations import views
@@ -84,6 +85,6 @@ def why_not(results: Results) -> str:
 def _conversation(result: CaseResult) -> Iterator[str]:
     for message in views([result])[0]["messages"]:
         if message["text"] or message["shown"]:
-            yield f"  {message['who']}: {' '.join([message['text'], *message['shown']])}"
+            yield "  " + plain(f"{message['who']}: {' '.join([message['text'], *message['shown']])}")
         for call in message["calls"]:
-            yield f"  {message['who']} calls {call['name']}({call['arguments']})"
+            yield "  " + plain(f"{message['who']} calls {call['name']}({call['arguments']})")

@@ -129,7 +129,7 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
 
 def _notes(summary: Summary, compared: Comparison | None) -> Iterator[str]:
     if len(summary.reliability) > 1:
-        yield ", ".join(f"pass^{k} {figures.percent(value)}" for k, value in enumerate(summary.reliability, 1))
+        yield figures.reliability(summary.reliability)
     if summary.seconds:
         half, most = percentile(summary.seconds, 50), percentile(summary.seconds, 95)
         yield f"time: median {figures.seconds(half)}, 95 % below {figures.seconds(most)}, most {figures.seconds(max(summary.seconds))}"

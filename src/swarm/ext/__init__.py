@@ -1,1 +1,1 @@
-"""What stands on the core and needs an extra, each in a package of its own."""
+"""What stands around runs, most of it with an extra of its own. Nothing here is loaded before it is asked for."""

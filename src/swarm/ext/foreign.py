@@ -10,6 +10,7 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
+from ..errors import ToolArgumentsError
 from ..parts import File, Image
 from ..run import RunInfo
 from ..tools import Tool
@@ -61,3 +62,12 @@ def foreign_tool(perform: Callable[[Given], Any], name: str, description: str, p
 def seen(data: bytes, mime: str, name: str = "file") -> File:
     """Bytes for the model to see."""
     return Image(data, mime=mime) if mime.startswith("image/") else File(data, mime, name)
+
+
+def unfit(errors: list[dict[str, Any]]) -> ToolArgumentsError:
+    """What of the arguments does not fit, for the model: without their values, and without what else pydantic says of them.
+
+    Args:
+        errors: as `errors()` of a ValidationError gives them.
+    """
+    return ToolArgumentsError("; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors))

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from ..errors import AgentError, ToolArgumentsError, ToolError
+from ..errors import AgentError, ToolError
 from ..parts import File, Image
 from ..tools import Tool, result_text
 from ..types import Result
-from .foreign import Given, foreign_tool, seen
+from .foreign import Given, foreign_tool, seen, unfit
 
 __all__ = ["from_pydantic_ai"]
 
@@ -59,21 +59,13 @@ async def _perform(tool: Any, deps: Callable[[dict[str, Any]], Any] | None, give
     try:
         arguments = schema.validator.validate_python(given.arguments)
     except ValueError as error:
-        raise _unfit(error) from None
+        raise (unfit(cast("Any", error).errors()) if hasattr(error, "errors") else error) from None
     try:
         return _outcome(await schema.call(arguments, context))
     except Exception as error:
         if type(error).__name__ in _SAID:
             raise ToolError(str(cast("Any", error).message)) from None
         raise
-
-
-def _unfit(error: ValueError) -> Exception:
-    """What of the arguments does not fit, without what else pydantic says of it."""
-    errors = getattr(error, "errors", None)
-    if errors is None:
-        return error
-    return ToolArgumentsError("; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors()))
 
 
 def _context(tool: Any, deps: Any, given: Given) -> Any:

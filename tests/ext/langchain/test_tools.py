@@ -7,8 +7,10 @@ import sys
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, ToolException
+from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, StructuredTool, ToolException
+from langchain_core.tools import Tool as LangChainTool
 from langchain_core.tools import tool as langchain_tool
+from pydantic import BaseModel, v1
 
 from swarm import Agent, AgentError, Response, tool
 from swarm.ext.langchain import from_langchain
@@ -121,6 +123,26 @@ def test_a_schema_given_as_json(drive: Drive) -> None:
     assert drive.requests[0]["tools"][0]["function"]["parameters"] == {key: schema[key] for key in ("type", "properties", "required")}
 
 
+def test_a_plain_tool_takes_one_text(drive: Drive) -> None:
+    """D95: LangChain's oldest kind, which has no schema."""
+    shout = LangChainTool(name="shout", func=str.upper, description="Shout.")
+    response = drive(Agent(functions=[from_langchain(shout)]), "Go", [call("shout", {"tool_input": "hey"}), "Done."])
+    assert told(response) == ["HEY"]
+    parameters = drive.requests[0]["tools"][0]["function"]["parameters"]
+    assert parameters == {"type": "object", "properties": {"tool_input": {"type": "string"}}, "required": ["tool_input"]}
+
+
+def test_schemas_of_the_old_pydantic(drive: Drive) -> None:
+    """D95"""
+
+    class Numbers(v1.BaseModel):
+        left: int
+
+    double = StructuredTool.from_function(lambda left: left * 2, name="double", description="Double.", args_schema=Numbers)
+    response = drive(Agent(functions=[from_langchain(double)]), "Go", [call("double", {"left": "4"}), call("double", {}), "Done."])
+    assert told(response) == ["8", "Error: left: field required"]
+
+
 def test_what_is_injected_comes_from_the_context_variables(drive: Drive) -> None:
     """D95: never from the model, which may send it all the same; and no error shows it."""
     agent = Agent(functions=[from_langchain(orders)])
@@ -128,6 +150,23 @@ def test_what_is_injected_comes_from_the_context_variables(drive: Drive) -> None
     response = drive(agent, "Go", [forged, call("orders", {}), "Done."], context_variables={"user_id": "ana-secret"})
     assert told(response)[0] == "open orders of ana-secret (c1, k)"
     assert told(response)[1] == "Error: status: Field required"
+
+
+class OnlyStatus(BaseModel):
+    status: str
+
+
+@pytest.mark.parametrize("schema", [OnlyStatus, OnlyStatus.model_json_schema()])
+def test_a_schema_that_leaves_out_what_is_injected(drive: Drive, schema: Any) -> None:
+    """D95: LangChain itself would take a model's value for it then."""
+    made = StructuredTool.from_function(orders.func, name="orders", description="List.", args_schema=schema)
+    agent = Agent(functions=[from_langchain(made)])
+    forged = call("orders", {"status": "open", "user_id": "somebody else", "key": "forged", "call_id": "forged"}, id="c1")
+    response = drive(agent, "Go", [forged, "Done."], context_variables={"user_id": "ana"})
+    assert told(response) == ["open orders of ana (c1, k)"]
+    assert told(drive(agent, "Go", [forged, "Done."])) == [
+        "Error: orders cannot be used: the context variable 'user_id', which it needs, is not set in this run"
+    ]
 
 
 def test_a_context_variable_that_is_missing_is_named(drive: Drive) -> None:

@@ -10,15 +10,15 @@ from ...async_streams import AsyncStream
 from ...core import AsyncSwarm
 from ...effects import Message
 from ...events import Event
-from ...records import Refuse, Response
+from ...records import Response
 from ...types import Agent
+from ..serving import refusals
 
 if TYPE_CHECKING:
     from ..sessions import SessionStore, StoredSession
 
 _MOST = 1_000
 """So many are kept; the one that was silent longest is forgotten first."""
-_NOBODY = "A person would have to agree to this call, and nobody can be asked here. Do without it, and say so."
 
 
 class Conversations:
@@ -103,8 +103,3 @@ class StoredConversation(Conversation):
 
     def note(self, response: Response) -> None:
         self.agent = response.agent or self.agent
-
-
-def refusals(response: Response) -> dict[str, Any]:
-    """A no to every call that waits for a person."""
-    return {call.id: Refuse(_NOBODY) for call in response.pending}

@@ -13,10 +13,10 @@ from google.protobuf.json_format import MessageToJson
 from ...attachments import user_message
 from ...effects import Message
 from ...errors import SwarmError
-from ...events import Event, HandedOff, ToolStarted, TurnStarted
 from ...parts import File, Image
 from ...records import Response
-from ...tools import result_text
+from ..foreign import seen
+from ..serving import answer_text, progress
 from .conversations import Conversation, Conversations
 
 logger = logging.getLogger("swarm.a2a")
@@ -66,7 +66,7 @@ async def _run(tell: TaskUpdater, conversation: Conversation, message: Message) 
         try:
             async with stream:
                 async for event in stream:
-                    if (text := _progress(event)) is not None:
+                    if (text := progress(event)) is not None:
                         await tell.start_work(tell.new_agent_message([Part(text=text)]))
         finally:
             if stream.response is not None:  # what was done stays known, also after a failure or a cancellation
@@ -80,9 +80,8 @@ async def _run(tell: TaskUpdater, conversation: Conversation, message: Message) 
 
 async def _answer(tell: TaskUpdater, response: Response) -> None:
     reason = response.stop_reason
-    text = result_text(response.output) if reason == "stopped" else response.text or ""
     about = {"agent": response.agent.name if response.agent is not None else "", "stop_reason": reason}
-    await tell.add_artifact([Part(text=text)], name="answer", metadata=about)
+    await tell.add_artifact([Part(text=answer_text(response))], name="answer", metadata=about)
     if reason in ("complete", "stopped"):
         return await tell.complete()
     return await tell.failed(tell.new_agent_message([Part(text=f"{about['agent']} stopped early ({reason})")]))
@@ -93,18 +92,7 @@ def _part(part: Part) -> str | Image | File:
     kind = part.WhichOneof("content")
     mime = part.media_type or "application/octet-stream"
     if kind == "raw":
-        return Image(part.raw, mime=mime) if mime.startswith("image/") else File(part.raw, mime, part.filename or "file")
+        return seen(part.raw, mime, part.filename or "file")
     if kind == "url":
         return Image(url=part.url) if mime.startswith("image/") else f"[{part.filename or 'file'}: {part.url}]"
     return MessageToJson(part.data, indent=None) if kind == "data" else part.text
-
-
-def _progress(event: Event) -> str | None:
-    """What a watching client is told: who does what, but not with what."""
-    if isinstance(event, TurnStarted):
-        return f"{event.agent}: turn {event.turn}"
-    if isinstance(event, ToolStarted):
-        return f"{event.agent} calls {event.name}"
-    if isinstance(event, HandedOff):
-        return f"{event.agent} hands over to {event.to}"
-    return None

@@ -13,7 +13,7 @@ from langchain_core.prompt_values import PromptValue
 
 from ...effects import Message
 from ...records import Response, Usage
-from ...tools import result_text
+from ..serving import answer_text
 
 
 def ours(given: Any) -> list[Message]:
@@ -69,9 +69,8 @@ def _assistant(message: Message) -> AIMessage:
 
 def answer(response: Response) -> AIMessage:
     """What a run came to, as one message."""
-    text = result_text(response.output) if response.stop_reason == "stopped" else response.text or ""
     return AIMessage(
-        content=text,
+        content=answer_text(response),
         name=response.agent.name if response.agent is not None else None,
         additional_kwargs={} if response.output is None else {"parsed": response.output},  # where LangChain's chat models put it
         response_metadata=about(response),

@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from typing import Any, cast
 
-from ...errors import AgentError, ToolArgumentsError, ToolError
+from ...errors import AgentError, ToolError
 from ...parts import SEEN
 from ...tools import Tool, result_text
 from ...types import Result
-from ..foreign import Given, foreign_tool
+from ..foreign import Given, foreign_tool, unfit
 
 _CALL_ID = "InjectedToolCallId"
 
@@ -36,24 +37,39 @@ def from_langchain(tool: Any, *, name: str | None = None, artifact: str | None =
     """
     if isinstance(tool, type) or not all(hasattr(tool, part) for part in ("tool_call_schema", "ainvoke", "invoke", "name")):
         raise AgentError(f"from_langchain({tool!r}): that is no LangChain tool; give a BaseTool. A plain function needs no wrapping")
-    sent: Any = tool.tool_call_schema
-    parameters = {**(cast("dict[str, Any]", sent) if isinstance(sent, dict) else _json_schema(sent))}
-    parameters.pop("title", None)
-    parameters.pop("description", None)  # that of the tool, which is sent beside the schema
+    parameters = _parameters(tool)
     perform = partial(_perform_async if _is_async(tool) else _perform, tool, _injected(tool), artifact)
     return foreign_tool(perform, name or tool.name, tool.description or "", parameters)
 
 
-def _json_schema(model: Any) -> dict[str, Any]:
-    return model.model_json_schema() if hasattr(model, "model_json_schema") else model.schema()  # the latter of pydantic.v1
+def _parameters(tool: Any) -> dict[str, Any]:
+    if _takes_one_text(tool):
+        return {"type": "object", "properties": tool.args, "required": [*tool.args]}
+    shown: Any = tool.tool_call_schema
+    if not isinstance(shown, dict):
+        shown = shown.model_json_schema() if hasattr(shown, "model_json_schema") else shown.schema()  # the latter of pydantic.v1
+    # The description is that of the tool, which is sent beside the schema.
+    return {key: value for key, value in cast("dict[str, Any]", shown).items() if key not in ("title", "description")}
 
 
-def _injected(tool: Any) -> dict[str, bool]:
-    """Names of what the model does not fill, and whether the tool needs them; without the id of the call, which LangChain itself fills."""
-    if isinstance(tool.args_schema, dict):
-        return {}
-    every, shown = _fields(tool.get_input_schema()), _fields(tool.tool_call_schema)
-    return {name: _is_required(field) for name, field in every.items() if name not in shown and not _is_call_id(field)}
+def _takes_one_text(tool: Any) -> bool:
+    """Whether it is LangChain's plain `Tool` without a schema: the one that would be made for it describes its internals."""
+    return tool.args_schema is None and any(kind.__module__ == "langchain_core.tools.simple" for kind in type(tool).__mro__)
+
+
+def _injected(tool: Any) -> dict[str, bool | None]:
+    """Names of what the model must not fill, and whether the tool needs it; None for what gets the id of the call."""
+    found: dict[str, bool | None] = {}
+    if not isinstance(tool.args_schema, dict) and not _takes_one_text(tool):
+        shown = _fields(tool.tool_call_schema)
+        hidden = {name: field for name, field in _fields(tool.get_input_schema()).items() if name not in shown}
+        found = {name: None if _is_call_id(name, field) else _is_required(field) for name, field in hidden.items()}
+    parameters = signature(getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run).parameters
+    for name in getattr(tool, "_injected_args_keys", ()):  # a schema of the tool's own may leave them out
+        parameter = parameters.get(name)
+        needed = parameter is not None and parameter.default is parameter.empty
+        found.setdefault(name, None if _is_call_id(name, parameter) else needed)
+    return found
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -64,9 +80,8 @@ def _is_required(field: Any) -> bool:
     return bool(field.is_required() if hasattr(field, "is_required") else field.required)
 
 
-def _is_call_id(field: Any) -> bool:
-    notes = [*getattr(field, "metadata", ()), getattr(field, "annotation", None)]
-    return any(_CALL_ID in (getattr(note, "__name__", ""), type(note).__name__) for note in notes)
+def _is_call_id(name: str, field: Any) -> bool:
+    return name == "tool_call_id" or _CALL_ID in repr([getattr(field, "metadata", None), getattr(field, "annotation", None)])
 
 
 def _is_async(tool: Any) -> bool:
@@ -76,7 +91,7 @@ def _is_async(tool: Any) -> bool:
     return not tool._arun.__module__.startswith("langchain_core.")
 
 
-def _perform(tool: Any, injected: dict[str, bool], artifact: str | None, given: Given) -> Any:
+def _perform(tool: Any, injected: dict[str, bool | None], artifact: str | None, given: Given) -> Any:
     call = _call(tool, injected, given)
     try:
         return _outcome(tool, tool.invoke(call), artifact)
@@ -84,7 +99,7 @@ def _perform(tool: Any, injected: dict[str, bool], artifact: str | None, given: 
         raise _told(error) from None
 
 
-async def _perform_async(tool: Any, injected: dict[str, bool], artifact: str | None, given: Given) -> Any:
+async def _perform_async(tool: Any, injected: dict[str, bool | None], artifact: str | None, given: Given) -> Any:
     call = _call(tool, injected, given)
     try:
         try:
@@ -96,11 +111,13 @@ async def _perform_async(tool: Any, injected: dict[str, bool], artifact: str | N
         raise _told(error) from None
 
 
-def _call(tool: Any, injected: dict[str, bool], given: Given) -> dict[str, Any]:
+def _call(tool: Any, injected: dict[str, bool | None], given: Given) -> dict[str, Any]:
     """The call in LangChain's form, which has it answer with a ToolMessage."""
     arguments = {key: value for key, value in given.arguments.items() if key not in injected}
     for name, needed in injected.items():
-        if name in given.context_variables:
+        if needed is None:
+            arguments[name] = given.run.call_id
+        elif name in given.context_variables:
             arguments[name] = given.context_variables[name]
         elif needed:
             raise ToolError(f"{tool.name} cannot be used: the context variable {name!r}, which it needs, is not set in this run")
@@ -114,8 +131,7 @@ def _told(error: Exception) -> Exception:
     if "ToolException" in kinds:
         return ToolError(str(error) or "the tool failed, and does not say why")
     if "ValidationError" in kinds and hasattr(error, "errors"):
-        wrong: list[dict[str, Any]] = cast("Any", error).errors()
-        return ToolArgumentsError("; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in wrong))
+        return unfit(cast("Any", error).errors())
     return error
 
 

@@ -22,12 +22,11 @@ from mcp.shared.exceptions import MCPError
 from ...core import AsyncSwarm
 from ...effects import Message
 from ...errors import AgentError, SwarmError
-from ...events import Event, HandedOff, ToolStarted, TurnStarted
 from ...handoffs import transfer_name
 from ...legal import unique_name
-from ...records import Refuse, Response
-from ...tools import result_text
+from ...records import Response
 from ...types import Agent
+from ..serving import answer_text, progress, refusals
 from .stdio import Lines
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 _CONVERSATIONS = 1_000
 """So many are kept; the one that was silent longest is forgotten first."""
 _CLOSING_SECONDS = 5.0
-_NOBODY = "A person would have to agree to this call, and nobody can be asked here. Do without it, and say so."
 
 logger = logging.getLogger("swarm.mcp")
 
@@ -49,11 +47,11 @@ class _Conversation:
         agent: who answers next.
     """
 
-    def __init__(self, tool: str, agent: Agent) -> None:
+    def __init__(self, tool: str, agent: Agent, context: dict[str, Any]) -> None:
         self.tool = tool
         self.agent = agent
         self.messages: list[Message] = []
-        self.context: dict[str, Any] = {}
+        self.context = context
         self.turn = asyncio.Lock()  # two messages at once are answered one after the other
 
 
@@ -69,6 +67,7 @@ class AgentServer:
         agents: who can be asked.
         swarm: runs them.
         name: what the server calls itself.
+        context_variables: those with which each conversation begins.
         run_options: keyword arguments for each run: `limits`, `max_turns`, `model_override`, `timeout`.
 
     Raises:
@@ -78,10 +77,19 @@ class AgentServer:
         server: the SDK's, for other ways to serve it.
     """
 
-    def __init__(self, agents: Sequence[Agent], swarm: AsyncSwarm, *, name: str = "openswarm", **run_options: Any) -> None:
+    def __init__(
+        self,
+        agents: Sequence[Agent],
+        swarm: AsyncSwarm,
+        *,
+        name: str = "openswarm",
+        context_variables: dict[str, Any] | None = None,
+        **run_options: Any,
+    ) -> None:
         if not agents:
             raise AgentError("AgentServer needs at least one agent")
         self._swarm = swarm
+        self._context = context_variables or {}
         self._options = run_options
         self._agents: dict[str, Agent] = {}
         for agent in agents:
@@ -130,7 +138,7 @@ class AgentServer:
             return _failed("message must be a text that is not empty")
         if known is not None and not isinstance(known, str):
             return _failed("conversation must be a text, the id that came with an earlier answer")
-        conversation = _Conversation(tool, self._agents[tool]) if known is None else self._conversations.get(known)
+        conversation = _Conversation(tool, self._agents[tool], self._context) if known is None else self._conversations.get(known)
         if conversation is None:
             return _failed(f"there is no conversation {known!r}, or no longer: leave it out to begin a new one")
         name = self._kept(conversation, known)
@@ -153,15 +161,14 @@ class AgentServer:
             while True:
                 async with stream:
                     async for event in stream:
-                        if (text := _progress(event)) is not None:
+                        if (text := progress(event)) is not None:
                             told += 1
                             await ctx.session.report_progress(told, message=text)
                 response = stream.response
                 assert response is not None  # it was read to its end
                 if response.stop_reason != "approval":
                     return response
-                refused = {call.id: Refuse(_NOBODY) for call in response.pending}
-                stream = self._swarm.resume_stream(response.state(), refused, **self._options)
+                stream = self._swarm.resume_stream(response.state(), refusals(response), **self._options)
         finally:
             if (done := stream.response) is not None:  # what was done stays known, also after a failure or a cancellation
                 conversation.messages = [*said, *done.messages]
@@ -203,7 +210,7 @@ def _tool(name: str, agent: Agent) -> types.Tool:
 def _answered(response: Response, conversation: str) -> types.CallToolResult:
     speaker = response.agent.name if response.agent is not None else ""
     reason = response.stop_reason
-    text = result_text(response.output) if reason == "stopped" else response.text or ""
+    text = answer_text(response)
     if reason not in ("complete", "stopped"):
         text = f"{speaker} stopped early ({reason}). {text}".strip()
     return types.CallToolResult(
@@ -219,14 +226,3 @@ def _failed(text: str, conversation: str | None = None) -> types.CallToolResult:
 
 def _id(conversation: str) -> types.TextContent:
     return types.TextContent(text=f"(conversation: {conversation})")
-
-
-def _progress(event: Event) -> str | None:
-    """What a watching person is told: who does what, but not with what."""
-    if isinstance(event, TurnStarted):
-        return f"{event.agent}: turn {event.turn}"
-    if isinstance(event, ToolStarted):
-        return f"{event.agent} calls {event.name}"
-    if isinstance(event, HandedOff):
-        return f"{event.agent} hands over to {event.to}"
-    return None

@@ -11,9 +11,10 @@ import mcp_types as types
 
 from ...effects import Message
 from ...errors import ToolError
-from ...parts import File, Image
+from ...parts import File
 from ...tools import result_text
 from ...types import Result
+from ..foreign import seen
 
 # What a request may carry as audio: platform.openai.com/docs/api-reference/chat/create, `input_audio`.
 _AUDIO = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
@@ -87,4 +88,4 @@ def _seen(data: str, mime: str, name: str) -> File | str:
         raw = b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return f"[{name} of type {mime}, which is no valid base64]"
-    return Image(raw, mime=mime) if mime.startswith("image/") else File(raw, mime, name)
+    return seen(raw, mime, name)
