@@ -65,7 +65,7 @@ def test_a_check_tells_all_with_lines(desk: Commands) -> None:
     assert done.exit_code == 1
     assert done.stdout.splitlines() == [
         "desk.toml:2: functions_from[0]: 'desk_tools' is not allowed to be imported for a configuration; if you trust it, "
-        "load_config(..., modules=['desk_tools']), or --allow desk_tools on the command line",
+        "load_config(..., modules=['desk_tools']), or --allow desk_tools or SWARM_ALLOW=desk_tools on the command line",
         "other.yaml:3: agents.a.modle: there is no such key; did you mean 'model'? The keys are: client, description, functions, handoffs, "
         "history_filter, instructions, model, model_settings, name, output_type, parallel_tool_calls, profile, tool_choice",
     ]

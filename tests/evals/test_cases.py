@@ -152,7 +152,7 @@ def test_a_folder_holds_files_and_folders_and_other_things(tmp_path: Path) -> No
         ("a.json", '[{"conversation": "hi", "calls": "x"}]', "1: calls is 'x', not a list of calls"),
         ("a.json", '[{"conversation": "hi", "handoffs": "x"}]', "1: handoffs is 'x', not a list of texts"),
         ("a.json", '[{"conversation": "hi", "data": 1}]', "1: data is 1, not an object"),
-        ("a.yaml", "- conversation: hi\n  function: no\n", "2: function is False, not a text; put it in quotes"),
+        ("a.yaml", "- conversation: hi\n  function: false\n", "2: function is False, not a text; put it in quotes"),
         ("a.yaml", "- conversation: hi\n  1: no\n", "2: a case has no field 1"),
         ("a.yaml", "conversation: hi\n", "1: a file of cases is a list, each case begins with '- '"),
         ("a.yaml", "", "1: a file of cases is a list"),
@@ -206,6 +206,27 @@ def test_the_hash_of_a_state_does_not_know_the_order_of_names() -> None:
     assert state_hash({}) == "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
 
+def test_plain_words_in_yaml_are_those_of_yaml_1_2(tmp_path: Path) -> None:
+    """What was meant as a time, a code or a country must not become a number or a truth value."""
+    (tmp_path / "a.yaml").write_text(
+        "- conversation: hi\n  function: f\n"
+        "  arguments: {at: 12:30, code: 017, land: no, day: 2027-05-01, big: 1_000, n: 7, x: 1.5, yes: true, nothing: null, hex: 0x10}\n"
+    )
+    (case,) = load_cases(tmp_path / "a.yaml")
+    assert case.arguments == {
+        "at": "12:30",
+        "code": 17,
+        "land": "no",
+        "day": "2027-05-01",
+        "big": "1_000",
+        "n": 7,
+        "x": 1.5,
+        "yes": True,
+        "nothing": None,
+        "hex": 16,
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
@@ -228,7 +249,7 @@ def test_the_hash_of_a_state_does_not_know_the_order_of_names() -> None:
             '[{"conversation": [{"role": "usr", "content": "hi"}]}]',
             ":1: conversation has as message 1 one with the role 'usr'; the",
         ),
-        ("a.yaml", "- conversation: no\n", ":1: conversation is False, .*; put a text in quotes"),
+        ("a.yaml", "- conversation: false\n", ":1: conversation is False, .*; put a text in quotes"),
     ],
 )
 def test_no_mistake_is_taken_for_something_else(tmp_path: Path, name: str, text: str, says: str) -> None:

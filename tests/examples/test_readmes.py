@@ -29,6 +29,7 @@ def test_every_example_has_a_readme_with_commands() -> None:
     assert {readme.parent for readme, _ in FOR_A_MODEL} == folders, "each says how to use a real model"
 
 
+@pytest.mark.timeout(180)  # some show a handful of commands that each load the offline model
 @pytest.mark.parametrize(("readme", "number"), SHOWN, ids=place)
 def test_a_command_prints_what_the_readme_shows(readme: Path, number: int) -> None:
     """H20, U05, D30"""

@@ -35,7 +35,7 @@ def export_data(
     form: Annotated[Form, typer.Option("--format", help="The form: JSON lines of chats.")] = Form.CHAT_JSONL,
     agents: Annotated[
         list[str] | None,
-        typer.Option("--agents", metavar="MODULE:AGENT", help="The agents that spoke: what each was told, and which tools it has."),
+        typer.Option("--agents", metavar="MODULE:AGENT", help="The agents that spoke; of a configuration, SWARM_ALLOW names the modules."),
     ] = None,
     learn: Annotated[
         list[str] | None, typer.Option("--learn", metavar="NAME", help="Learn from the answers of this agent only; may be repeated.")

@@ -48,9 +48,9 @@ def mcp(
     """
     with reporting(debug), own_pipes() as pipes:
         place = None if http is None else _place(http)
-        agents, swarm = _offered(targets, allow, offline, base_url)
+        agents, swarm, context = _offered(targets, allow, offline, base_url)
         try:
-            _serve(agents, swarm, run_options(model, max_turns), place, pipes)
+            _serve(agents, swarm, {**run_options(model, max_turns), "context_variables": context}, place, pipes)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "starlette", "uvicorn"):
                 raise
@@ -64,15 +64,20 @@ def _place(http: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _offered(targets: list[str], allow: list[str] | None, offline: bool, base_url: str | None) -> tuple[list[Agent], dict[str, Any]]:
-    """The agents, and the arguments of the Swarm that runs them. A configuration has policies of its own, so it is served alone."""
+def _offered(
+    targets: list[str], allow: list[str] | None, offline: bool, base_url: str | None
+) -> tuple[list[Agent], dict[str, Any], dict[str, Any] | None]:
+    """The agents, the arguments of the Swarm that runs them, and the context variables of each conversation.
+
+    A configuration has policies of its own, so it is served alone.
+    """
     if not any(map(is_configuration, targets)):
-        return load_starts(targets)[0], {"client": client_for(offline, base_url)}
+        return load_starts(targets)[0], {"client": client_for(offline, base_url)}, None
     if len(targets) > 1:
         raise Failure("a configuration is served alone, since its policies and limits hold for its own agents only", 2)
     with redirect_stdout(sys.stderr):
         setup = load_setup(targets[0], allow)
-    return [setup.agent], {"client": setup.client(offline, base_url), **setup.swarm}
+    return [setup.agent], {"client": setup.client(offline, base_url), **setup.swarm}, setup.context_variables
 
 
 def _serve(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..ext.scalars import plain
 from ..legal import is_dict
 from .problems import EvalError
 
@@ -143,11 +144,9 @@ def _yaml(file: Path, text: str) -> Iterator[Entry]:
     except ImportError as error:
         raise ConfigError(f"{file}: reading YAML needs an extra: pip install 'openswarm[config]'") from error
     loader: Any = yaml.SafeLoader(text)
-    # Dates stay texts: an argument is compared with what a model wrote.
-    loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+    # Plain words are told apart by `plain`; merge keys stay what they are.
+    loader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("<<$"))], None: [("!plain", re.compile(""))]}
+    loader.yaml_constructors = {**yaml.SafeLoader.yaml_constructors, "!plain": _plain_node}
     try:
         root: Any = loader.get_single_node()
         if not isinstance(root, yaml.SequenceNode):
@@ -164,6 +163,10 @@ def _yaml(file: Path, text: str) -> Iterator[Entry]:
         raise EvalError(f"{file}: no YAML: {error}; put a text in quotes") from None
     finally:
         loader.dispose()
+
+
+def _plain_node(_: Any, node: Any) -> Any:
+    return plain(node.value)
 
 
 def _check_names(file: Path, root: Any) -> None:

@@ -55,7 +55,7 @@ def test_a_module_must_be_on_both_lists(load: Load, write: Write, monkeypatch: p
         load(text, modules=["fine_one"])
     assert [problem.text for problem in caught.value.problems] == [
         "'trap_one' is not allowed to be imported for a configuration; if you trust it, load_config(..., modules=['trap_one']), "
-        "or --allow trap_one on the command line",
+        "or --allow trap_one or SWARM_ALLOW=trap_one on the command line",
         "'_hidden' is no public module; give its dotted name",
         "'a b' is no public module; give its dotted name",
     ]

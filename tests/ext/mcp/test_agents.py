@@ -269,6 +269,29 @@ def test_the_oldest_conversation_is_forgotten_first(monkeypatch: pytest.MonkeyPa
     assert asyncio.run(main()) == [True, False, False]
 
 
+def test_each_conversation_begins_with_the_given_context_variables() -> None:
+    """D94"""
+
+    def count(context_variables: dict[str, Any]) -> str:
+        """Count."""
+        context_variables["n"] += 1
+        return str(context_variables["n"])
+
+    model = ScriptedModel([call("count"), "one", call("count"), "two", call("count"), "other"])
+    given = {"n": 7}
+    server = AgentServer([Agent(name="Only", functions=[count])], AsyncSwarm(model), context_variables=given)
+
+    async def main() -> None:
+        async with Client(server.server) as client:
+            first = await client.call_tool("ask_only", {"message": "1"})
+            await client.call_tool("ask_only", {"message": "2", "conversation": first.structured_content["conversation"]})
+            await client.call_tool("ask_only", {"message": "3"})
+
+    asyncio.run(main())
+    counted = [request["messages"][-1]["content"] for request in model.requests if request["messages"][-1]["role"] == "tool"]
+    assert (counted, given) == (["8", "9", "8"], {"n": 7})
+
+
 def test_limits_and_names() -> None:
     """D94: agents of one name get names of their own; what stopped a run early is said."""
     agents = [Agent(name="Order Desk"), Agent(name="Order-desk"), Agent(name="名前")]

@@ -40,7 +40,7 @@ class Functions:
         if module not in self._allowed:
             return (
                 f"{module!r} is not allowed to be imported for a configuration; if you trust it, "
-                f"load_config(..., modules=[{module!r}]), or --allow {module} on the command line"
+                f"load_config(..., modules=[{module!r}]), or --allow {module} or SWARM_ALLOW={module} on the command line"
             )
         return None
 

@@ -1,15 +1,11 @@
-"""YAML with the line of each key. Only its nodes are used: no object is ever constructed, so no tag can name code.
-
-Plain scalars are read as the core schema of YAML 1.2 says (https://yaml.org/spec/1.2.2/#103-core-schema): `no`, `on` and `12:30` are texts.
-"""
+"""YAML with the line of each key. Only its nodes are used: no object is ever constructed, so no tag can name code."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import ConfigError
+from ..scalars import plain
 from .problems import ConfigFileError, KeyPath, Problem, dotted
 
 if TYPE_CHECKING:
@@ -19,14 +15,6 @@ MOST_DEEP = 100
 """Lists and tables in one another: reading a document takes time with the square of it."""
 MOST_VALUES = 50_000
 """In a document, whatever an alias stands for counted each time: a few lines of aliases can stand for any number of values."""
-_CORE: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
-    (re.compile(r"~|null|Null|NULL|"), lambda text: None),
-    (re.compile(r"true|True|TRUE|false|False|FALSE"), lambda text: text.lower() == "true"),
-    (re.compile(r"[-+]?[0-9]{1,4000}"), int),
-    (re.compile(r"0o[0-7]+"), lambda text: int(text[2:], 8)),
-    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
-    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
-)
 
 
 def read_yaml(text: str, source: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
@@ -95,7 +83,7 @@ class _Walk:
             self._wrong(node, path, f"aliases make this endless, or more than {MOST_VALUES:,} values; write it out")
             raise ConfigFileError(self.problems)
         if node.id == "scalar":
-            return _plain(node.value) if node.style is None else node.value
+            return plain(node.value) if node.style is None else node.value
         self._open.append(node)
         made = self._table(node, path) if node.id == "mapping" else self._list(node, path)
         self._open.pop()
@@ -123,11 +111,3 @@ class _Walk:
 
     def _wrong(self, node: Any, path: KeyPath, text: str) -> None:
         self.problems.append(Problem(self._source, node.start_mark.line + 1, dotted(path), text))
-
-
-def _plain(text: str) -> Any:
-    """What a scalar without quotes stands for."""
-    for pattern, read in _CORE:
-        if pattern.fullmatch(text):
-            return read(text)
-    return text

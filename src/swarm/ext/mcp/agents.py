@@ -47,11 +47,11 @@ class _Conversation:
         agent: who answers next.
     """
 
-    def __init__(self, tool: str, agent: Agent) -> None:
+    def __init__(self, tool: str, agent: Agent, context: dict[str, Any]) -> None:
         self.tool = tool
         self.agent = agent
         self.messages: list[Message] = []
-        self.context: dict[str, Any] = {}
+        self.context = context
         self.turn = asyncio.Lock()  # two messages at once are answered one after the other
 
 
@@ -67,6 +67,7 @@ class AgentServer:
         agents: who can be asked.
         swarm: runs them.
         name: what the server calls itself.
+        context_variables: those with which each conversation begins.
         run_options: keyword arguments for each run: `limits`, `max_turns`, `model_override`, `timeout`.
 
     Raises:
@@ -76,10 +77,19 @@ class AgentServer:
         server: the SDK's, for other ways to serve it.
     """
 
-    def __init__(self, agents: Sequence[Agent], swarm: AsyncSwarm, *, name: str = "openswarm", **run_options: Any) -> None:
+    def __init__(
+        self,
+        agents: Sequence[Agent],
+        swarm: AsyncSwarm,
+        *,
+        name: str = "openswarm",
+        context_variables: dict[str, Any] | None = None,
+        **run_options: Any,
+    ) -> None:
         if not agents:
             raise AgentError("AgentServer needs at least one agent")
         self._swarm = swarm
+        self._context = context_variables or {}
         self._options = run_options
         self._agents: dict[str, Agent] = {}
         for agent in agents:
@@ -128,7 +138,7 @@ class AgentServer:
             return _failed("message must be a text that is not empty")
         if known is not None and not isinstance(known, str):
             return _failed("conversation must be a text, the id that came with an earlier answer")
-        conversation = _Conversation(tool, self._agents[tool]) if known is None else self._conversations.get(known)
+        conversation = _Conversation(tool, self._agents[tool], self._context) if known is None else self._conversations.get(known)
         if conversation is None:
             return _failed(f"there is no conversation {known!r}, or no longer: leave it out to begin a new one")
         name = self._kept(conversation, known)

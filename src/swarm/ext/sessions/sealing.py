@@ -61,7 +61,10 @@ class Sealer:
             return kept
         name, _, sealed = kept.removeprefix(_MARK).partition(":")
         if name not in self._ciphers:
-            raise StoreError(f"{place} is encrypted with the key {name!r}, which was not given: SessionStore(keys=[..., that key])")
+            raise StoreError(
+                f"{place} is encrypted with the key {name!r}, which was not given: SessionStore(keys=[..., that key]), "
+                "or SWARM_SESSION_KEYS on the command line"
+            )
         from cryptography.exceptions import InvalidTag
 
         try:
