@@ -145,12 +145,20 @@ def test_a_condition_gets_what_it_asks_for(drive: Drive, when: Any) -> None:
         assert offered(drive.requests[0]) == (["look_up", "refund"] if age == 18 else [])
 
 
-@pytest.mark.parametrize("when", [lambda context_variables: context_variables["no_such"], "context_variables.no_such", "user", "nobody"])
+@pytest.mark.parametrize("when", [lambda context_variables: context_variables["no_such"], "context_variables.no_such", "user"])
 def test_a_rule_that_cannot_be_told_is_taken_against_the_call(drive: Drive, when: Any, caplog: pytest.LogCaptureFixture) -> None:
     for rules in ([Allow(when=when)], [Allow(), Deny(when=when)]):
         response = drive(desk(), "go", [call("refund", {"amount": 1}), "done"], swarm=under(*rules), context_variables={"user": "ada"})
         assert response.calls[0].outcome == "refused"
     assert "a rule could not be told" in caplog.text
+
+
+def test_a_name_that_no_rule_sees_is_told_at_once() -> None:
+    """A misspelt one could never be told, and would refuse each call."""
+    with pytest.raises(AgentError, match="names 'argument', 'nobody', which it does not see; it sees user, roles, tool, to, arguments"):
+        Allow(when="nobody || argument.amount > 1")
+    values = "arguments.all(n, n > 1) && arguments . exists_one( m, type(m) == int) && {'nobody': 'argument'}.nobody == user"
+    assert Allow(when=values).when is not None
 
 
 # Handoffs

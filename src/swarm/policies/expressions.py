@@ -16,7 +16,8 @@ MOST_CHARACTERS = 1_000
 """In an expression."""
 MOST_STEPS = 100_000
 """Of an expression that goes over lists: the values there are, to the power of its `all`, `exists`, `map` and `filter`. About 0.1 s."""
-_OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
+_OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
+_OF_CEL = {"bool", "bytes", "double", "int", "list", "map", "math", "null_type", "optional", "string", "type", "uint"}
 _NAME = re.compile(r"(?<![\w.])[a-z_]\w*")
 _TEXT = re.compile(r"""(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')""")
 
@@ -26,10 +27,10 @@ class Expression:
 
     Args:
         source: the expression.
-        known: the names that it may use.
+        known: the names that it may use; none: they are not looked at.
 
     Raises:
-        AgentError: it is too long, or wrong.
+        AgentError: it is too long, or wrong, or uses another name.
         ConfigError: the extra is not installed.
 
     Attributes:
@@ -51,7 +52,12 @@ class Expression:
             raise AgentError(f"{source!r} is no expression in CEL: {error}") from None
         self.source = source
         self.names = tuple(name for name in known if name in _NAME.findall(_TEXT.sub("", source)))
-        self._depth = len(_OVER_LISTS.findall(source))
+        each: list[str] = _OVER_LISTS.findall(source)  # what the values that are gone over are called
+        unknown = set(self._program.variables()).difference(known, each, _OF_CEL) if known else ()
+        if unknown:
+            names = ", ".join(map(repr, sorted(unknown)))
+            raise AgentError(f"{source!r} names {names}, which it does not see; it sees {', '.join(known)}")
+        self._depth = len(each)
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether it holds.

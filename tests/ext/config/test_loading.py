@@ -328,6 +328,10 @@ def test_all_mistakes_of_the_building_are_told_at_once(problems: Problems) -> No
         ("[agents.a]\ninstructions = {}", "2: agents.a.instructions: needs one of file, function"),
         ('[agents.a]\nhandoffs = [{to = "a", when = "true", similar_to = ["x"]}]', "2: agents.a.handoffs[0]: has both when and similar_to"),
         ('[agents.a]\nhandoffs = [{to = "a", threshold = 1}]', "2: agents.a.handoffs[0]: threshold needs similar_to"),
+        (
+            '[agents.a]\nhandoffs = [{to = "a", when = "[1].all(n, n > context.n)"}]',
+            "2: agents.a.handoffs[0]: '[1].all(n, n > context.n)' names 'context', which it does not see; it sees context_variables,",
+        ),
         ("[defaults]\ntools = []\n[agents.a]", "2: defaults.tools: there is no such key; the keys are: client, model"),
         ('[agents.a]\n[[policies]]\ntype = "Approval"\ntools = "x"', "4: policies[0].tools: there is no such key; the keys are: ask, type"),
         ('[agents.a]\n[[policies]]\ntype = "Cache"\npath = "../x.db"', "4: policies[0].path: '../x.db' lies outside of the folder"),
