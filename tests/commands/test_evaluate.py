@@ -155,6 +155,7 @@ def test_repetitions_tags_scorers_and_states(desk: Commands) -> None:
         (("desk:day", "cases.yaml", "--tag", "x"), "no case has the tag 'x'; there are greeting, work"),
         (("desk:day", "cases.yaml", "--resume"), "--resume goes on with the file of --out, which is not given"),
         (("desk:day", "cases.yaml", "--html", "no/out.html"), "there is no folder no for out.html; make it first"),
+        (("desk:day", "cases.yaml", "--scorer", "desk"), "'desk' does not say which function; give module:function"),
         (("desk:day", "cases.yaml", "--scorer", "desk:number"), "desk:number is of type int, not a function"),
         (("desk:day", "cases.yaml", "--state", "desk:nothing"), "has no 'nothing'"),
         (("desk:day", "cases.yaml", "--compare", "cases.yaml"), "cases.yaml:1: no line of eval results"),

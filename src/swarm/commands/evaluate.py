@@ -190,6 +190,8 @@ def _measuring(options: dict[str, Any], judge: str | None, user: str | None) -> 
 
 
 def _function(name: str) -> Callable[..., Any]:
+    if ":" not in name:
+        raise Failure(f"{name!r} does not say which function; give module:function, or path/to/file.py:function", 2)
     with redirect_stdout(sys.stderr):
         _, place, value = find(name)
     if not callable(value) or isinstance(value, Agent):

@@ -56,7 +56,7 @@ def files_in(path: Path) -> list[Path]:
     if path.is_dir():
         return sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
     if not path.is_file():
-        raise EvalError(f"there is no file or folder {str(path)!r}; name the cases after the agent: swarm eval module:agent cases.json")
+        raise EvalError(f"there is no file or folder {str(path)!r} in {Path.cwd()}; name one that holds cases")
     if path.suffix.lower() not in _SUFFIXES:
         raise EvalError(f"{path}: cases are read from files that end in {', '.join(_SUFFIXES)}; give it the ending of what it holds")
     return [path]
