@@ -149,10 +149,11 @@ class Shop:
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:  # some failures end it by themselves
+            except OverflowError:
+                raise Declined("The shop has no number that large.") from None
+            finally:
+                if self._connection.in_transaction:  # not if it was committed; some failures end it by themselves
                     self._connection.execute("ROLLBACK")
-                raise
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         with self._lock:

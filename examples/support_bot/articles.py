@@ -42,7 +42,7 @@ def load(folder: Path = FOLDER) -> list[Article]:
     """The articles of a folder, by id.
 
     Raises:
-        HelpCenterError: there are none, or one has no title or no text.
+        HelpCenterError: there are none, or one cannot be read, or has no title or no text.
     """
     articles = [_read(path) for path in sorted(folder.glob("*.md"))]
     if not articles:
@@ -51,7 +51,10 @@ def load(folder: Path = FOLDER) -> list[Article]:
 
 
 def _read(path: Path) -> Article:
-    first, _, text = path.read_text(encoding="utf-8").partition("\n")
-    if not first.startswith("# ") or not text.strip():
+    try:
+        first, _, text = path.read_text(encoding="utf-8-sig").partition("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise HelpCenterError(f"{path} cannot be read as UTF-8 text: {error}") from None
+    if not first.startswith("# ") or not first[2:].strip() or not text.strip():
         raise HelpCenterError(f'{path} is no article: its first line must be "# " and a title, and a text must follow')
     return Article(path.stem, first[2:].strip(), f"{SITE}/{path.stem}", text.strip())

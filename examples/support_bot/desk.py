@@ -55,7 +55,7 @@ class Desk:
         path: made when it is first used.
 
     Raises:
-        ConfigError: later, if the file cannot be opened.
+        ConfigError: later, if the file cannot be opened or used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,8 +69,13 @@ class Desk:
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"{self._path} cannot be opened: {error}; name another folder with SUPPORT_BOT_HOME") from None
         with closing(connection):
-            connection.executescript(SCHEMA)
-            yield connection
+            try:
+                connection.executescript(SCHEMA)
+                yield connection
+            except sqlite3.DatabaseError as error:
+                raise ConfigError(
+                    f"{self._path} cannot be used: {error}; if it is damaged, name another folder with SUPPORT_BOT_HOME"
+                ) from None
 
     def submit(self, description: str, key: str | None = None) -> int:
         """Open a ticket. Returns its number.

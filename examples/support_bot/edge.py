@@ -69,8 +69,13 @@ class EdgeIndex:
 
     def clear(self) -> None:
         with self._locked():
-            if self._folder.exists():
-                shutil.rmtree(self._folder)
+            try:
+                if self._folder.is_dir():
+                    shutil.rmtree(self._folder)
+                else:
+                    self._folder.unlink(missing_ok=True)
+            except OSError as error:
+                raise self._unwritable(error) from None
 
     def nearest(self, vector: list[float], limit: int) -> list[Hit]:
         edge = self._edge
@@ -122,9 +127,9 @@ class EdgeIndex:
         with closing(connection):
             try:
                 connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 if "locked" not in str(error):
-                    raise self._unwritable(error) from None
+                    raise HelpCenterError(f"{lock} cannot be used: {error}; remove that file if it is damaged") from None
                 raise HelpCenterError(
                     f"the index in {self.place} has been in use by another process for {self._wait:g} seconds; wait until that is done"
                 ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
@@ -15,6 +16,8 @@ from .errors import HelpCenterError
 USUAL_URL = "https://api.openai.com/v1"
 SECONDS = 30.0
 TRIES = 3
+LONGEST = 3.4e38
+"""Above it 32-bit floats end, in which an index keeps its vectors."""
 
 
 class Embedder(Protocol):
@@ -77,16 +80,20 @@ class Endpoint:
         try:
             data = cast("list[dict[str, Any]]", json.loads(body)["data"])
             vectors = [[float(number) for number in entry["embedding"]] for entry in sorted(data, key=lambda entry: entry["index"])]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise HelpCenterError(f"{self._url} answered no embeddings: {_beginning(body)!r}; is it an embeddings endpoint?") from None
         sizes = {len(vector) for vector in vectors}
         if len(vectors) != len(texts) or len(sizes) != 1 or 0 in sizes:
             raise HelpCenterError(f"{self._url} answered {len(vectors)} vectors of the sizes {sorted(sizes)} for {len(texts)} texts")
+        if not all(0 < math.hypot(*vector) < LONGEST for vector in vectors):
+            raise HelpCenterError(f"{self._url} answered a vector that has no direction: its numbers are all 0, too large, or none")
         return vectors
 
     def _post(self, request: dict[str, Any]) -> bytes:
         import urllib3
 
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise HelpCenterError("OPENAI_API_KEY cannot be sent: it holds a line break, or a letter that is not ASCII")
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         retry = urllib3.Retry(TRIES, status_forcelist=(429, 500, 502, 503), allowed_methods=None, backoff_factor=0.2, raise_on_status=False)
         try:

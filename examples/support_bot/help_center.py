@@ -81,8 +81,8 @@ class HelpCenter:
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
             vectors = self.embedder.embed([article.whole for article in batch])
-            if about is not None:
-                self._check(about, len(vectors[0]))
+            about = about or About(self.embedder.model, len(vectors[0]))
+            self._check(about, len(vectors[0]))
             self.index.put([Point(article, vector, self.embedder.model) for article, vector in zip(batch, vectors, strict=True)])
             advance(len(batch))
         if gone := known.keys() - {article.id for article in articles}:

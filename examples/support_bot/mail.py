@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import smtplib
 import ssl
+from contextlib import suppress
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import NamedTuple
@@ -99,20 +100,23 @@ def _handed_over(server: Server, message: EmailMessage) -> tuple[str, str]:
     """State and reason after a try. Before the message is on its way a failure leaves it queued; after that nobody knows."""
     try:
         smtp = _connected(server)
-    except (OSError, smtplib.SMTPException) as error:
+    except (OSError, smtplib.SMTPException, UnicodeError) as error:  # a host, user or password that cannot be sent
         return "queued", f"the mail server at {server.host}:{server.port} cannot be used: {_said(error)}"
     try:
-        with smtp:
-            smtp.send_message(message)
+        smtp.send_message(message)
     except smtplib.SMTPRecipientsRefused as error:
         [(code, text)] = error.recipients.values()
         return _refused(code, text)
-    except smtplib.SMTPResponseException as error:
+    except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
         return _refused(error.smtp_code, error.smtp_error)
     except smtplib.SMTPNotSupportedError:
         return "refused", "the mail server takes addresses in plain ASCII only"
     except (OSError, smtplib.SMTPException) as error:
         return "unclear", f"the connection to the mail server broke: {_said(error)}"
+    finally:
+        with suppress(OSError):  # what is said to a goodbye changes nothing about the mail
+            smtp.quit()
+        smtp.close()
     return "sent", ""
 
 
@@ -138,9 +142,9 @@ def _connected(server: Server) -> smtplib.SMTP:
 
 
 def _refused(code: int, text: bytes | str) -> tuple[str, str]:
-    """4xx may pass, 5xx is for good (RFC 5321, section 4.2.1)."""
+    """4xx may pass, 5xx is for good (RFC 5321, section 4.2.1); what is neither says nothing."""
     said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return ("queued" if 400 <= code < 500 else "refused"), f"the mail server said {code} {' '.join(said.split())}"
+    return {4: "queued", 5: "refused"}.get(code // 100, "unclear"), f"the mail server said {code} {' '.join(said.split())}"
 
 
 def _said(error: Exception) -> str:

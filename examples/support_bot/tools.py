@@ -67,7 +67,12 @@ def submit_ticket(description: str, context_variables: dict[str, Any], run: RunI
     Args:
         description: What the ticket shall say.
     """
-    number = desk_of(context_variables).submit(_text(description, "description"), run.idempotency_key)
+    text = _text(description, "description")
+    try:
+        number = desk_of(context_variables).submit(text, run.idempotency_key)
+    except ConfigError as error:
+        logger.error("no ticket can be opened: %s", error)
+        raise ToolError("No ticket can be opened at the moment.") from error
     return f"Ticket {number} is open. The support team answers within three working days."
 
 
@@ -83,8 +88,12 @@ def send_email(email_address: str, message: str, context_variables: dict[str, An
         address = checked_address(email_address)
     except ValueError as error:
         raise ToolError(str(error)) from None
-    desk = desk_of(context_variables)
-    number = desk.queue(address, _text(message, "message"), run.idempotency_key)
+    desk, text = desk_of(context_variables), _text(message, "message")
+    try:
+        number = desk.queue(address, text, run.idempotency_key)
+    except ConfigError as error:
+        logger.error("no mail can be kept: %s", error)
+        raise ToolError("No e-mail can be sent at the moment.") from error
     try:
         mail = deliver(desk, number)
     except ConfigError as error:

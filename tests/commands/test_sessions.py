@@ -73,6 +73,9 @@ def test_sessions_are_listed_shown_exported_and_deleted(two: Commands) -> None:
     exported = [json.loads(line) for line in two("sessions", "export", *store).stdout.splitlines()]
     assert {line["session"]: line["agent"] for line in exported} == {"a": "First", "b": "Second"}
     assert [json.loads(line)["session"] for line in two("sessions", "export", "a", *store).stdout.splitlines()] == ["a"]
+    result = two("sessions", "export", "nobody", "a", *store)
+    assert (result.exit_code, result.stderr) == (1, "Error: there is no session 'nobody'; the others are exported\n")
+    assert json.loads(result.stdout)["session"] == "a"
     result = two("sessions", "delete", "a", "nobody", *store)
     assert (result.exit_code, result.stderr) == (1, "Error: there is no session 'nobody'; the others are deleted\n")
     assert two("sessions", "delete", "b", *store).exit_code == 0

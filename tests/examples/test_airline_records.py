@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from copy import deepcopy
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 from examples.airline.configs.agents import flight_cancel
 from examples.airline.data.database import Airline, Declined, business_days_after
 from examples.airline.data.sample import sample_context
+from examples.bank.ledger import Ledger
+from examples.personal_shopper.shop import Shop
 from swarm import Swarm
 from swarm.testing import ScriptedModel, call
 
@@ -135,6 +138,27 @@ def test_what_fails_half_way_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
             with pytest.raises(KeyboardInterrupt):
                 act(airline, "40217", what)
     assert [airline.rows(f"SELECT * FROM {table}") for table in ("booking", "seat", "payment", "customer")] == before
+
+
+@pytest.mark.parametrize("opened", [Airline, Shop, Ledger])
+def test_a_change_that_cannot_be_kept_is_undone_and_can_be_made_again(tmp_path: Path, opened: type[Airline | Shop | Ledger]) -> None:
+    """D70. Another program reads the file, so that the change can be made and not be committed."""
+    records = opened(tmp_path / "records.sqlite")
+    connection: sqlite3.Connection = vars(records)["_connection"]
+    connection.execute("PRAGMA busy_timeout = 0")
+
+    def change() -> Any:
+        if isinstance(records, Airline):
+            return act(records, "40217", "refund")
+        return records.refund(1, 1) if isinstance(records, Shop) else records.transfer("BANK", "ADA-1", 1, "Test", "key")
+
+    with closing(sqlite3.connect(tmp_path / "records.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM sqlite_schema").fetchone()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            change()
+    assert not isinstance(change(), str)
+    records.close()
 
 
 def test_a_bag_is_searched_once_however_often_it_is_asked_for() -> None:

@@ -125,6 +125,12 @@ def test_no_such_product(drive: Drive, shop: Shop) -> None:
     assert told == "There is no product 77."
 
 
+@pytest.mark.parametrize("product_id", [2**63, -(10**30)])
+def test_a_number_that_no_database_holds(drive: Drive, shop: Shop, product_id: int) -> None:
+    told = refused(drive, shop, "sales_agent", "order_item", {"user_id": ADA, "product_id": product_id})
+    assert told == "The shop has no number that large."
+
+
 def test_out_of_stock(drive: Drive, shop: Shop) -> None:
     told = refused(drive, shop, "sales_agent", "order_item", {"user_id": ADA, "product_id": RECORD_PLAYER})
     assert told == "The record player is out of stock."

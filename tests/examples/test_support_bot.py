@@ -192,6 +192,16 @@ def test_a_help_center_that_cannot_be_searched_offers_a_ticket(
     assert Desk(home / "desk.sqlite").tickets() == [(1, "open", "Where are my bills?")]
 
 
+def test_a_desk_that_cannot_be_used_is_for_the_log(drive: Drive, home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (home / "desk.sqlite").write_bytes(b"no database" * 100)
+    talk = talk_at(drive, home)
+    say(talk, "a ticket", call("transfer_to_help_center"), call("submit_ticket", {"description": "Help."}), "Sorry.")
+    assert talk.told[-1] == "Error: No ticket can be opened at the moment."
+    say(talk, "a mail then", call("send_email", {"email_address": "ann@example.com", "message": "Hello."}), "Sorry.")
+    assert talk.told[-1] == "Error: No e-mail can be sent at the moment."
+    assert caplog.text.count("desk.sqlite cannot be used: file is not a database") == 2
+
+
 @pytest.mark.parametrize("description", ["", "  \n", "x" * 10_001])
 def test_a_ticket_must_say_something_and_not_too_much(drive: Drive, home: Path, description: str) -> None:
     talk = talk_at(drive, home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -73,11 +74,30 @@ def test_there_are_enough_articles_of_different_lengths() -> None:
     assert lengths[-1] > 100
 
 
-@pytest.mark.parametrize("text", ["No title\n\nText.", "# Title only\n", "# Title\n\n  \n"])
+@pytest.mark.parametrize("text", ["No title\n\nText.", "# \n\nText.", "# Title only\n", "# Title\n\n  \n"])
 def test_a_file_that_is_no_article_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md").write_text(text, encoding="utf-8")
     with pytest.raises(HelpCenterError, match=r"bad\.md is no article: its first line must be"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["another encoding", "folder", "broken link"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, kind: str) -> None:
+    bad = tmp_path / "bad.md"
+    if kind == "another encoding":
+        bad.write_bytes("# Über\n\nText.".encode("latin-1"))
+    elif kind == "folder":
+        bad.mkdir()
+    else:
+        bad.symlink_to(tmp_path / "nothing")
+    with pytest.raises(HelpCenterError, match=r"bad\.md cannot be read as UTF-8 text"):
+        load(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_title(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf# Title\r\n\r\nText.\r\n")
+    [article] = load(tmp_path)
+    assert (article.title, article.text) == ("Title", "Text.")
 
 
 def test_a_folder_without_articles_empties_no_index(tmp_path: Path) -> None:
@@ -228,6 +248,21 @@ def test_a_damaged_folder_says_how_to_make_it_anew(tmp_path: Path, damaged: str)
     assert center.prepare(ARTICLES).added == 3
 
 
+def test_a_file_in_the_place_of_the_folder_is_removed_with_it(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("")
+    center = HelpCenter(EdgeIndex(tmp_path / "index"), ByLength())
+    with pytest.raises(HelpCenterError, match="--anew"):
+        center.prepare(ARTICLES)
+    center.index.clear()
+    assert center.prepare(ARTICLES).added == 3
+
+
+def test_a_damaged_lock_is_named(tmp_path: Path) -> None:
+    (tmp_path / "index.lock").write_bytes(b"no database" * 100)
+    with pytest.raises(HelpCenterError, match=r"index\.lock cannot be used: .* remove that file"):
+        HelpCenter(EdgeIndex(tmp_path / "index"), ByLength()).prepare(ARTICLES)
+
+
 def test_a_folder_that_cannot_be_written_names_the_variable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HelpCenterError, match=r"cannot be written: .* name another folder with SUPPORT_BOT_HOME"):
@@ -304,12 +339,24 @@ def test_a_server_that_is_busy_is_asked_again() -> None:
             json_answer({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}),
             r"answered 2 vectors of the sizes \[1, 2\] for 2 texts",
         ),
+        (Answer(b"[" * 100_000), "answered no embeddings"),
+        *(
+            (json_answer({"data": [{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [number, 0]}]}), "no direction")
+            for number in (0, math.nan, math.inf, 1e300)
+        ),
     ],
 )
 def test_an_endpoint_that_answers_something_else(answer: Answer, says: str) -> None:
     with Loopback(answer) as server, pytest.raises(HelpCenterError, match=says) as caught:
         Endpoint("m", server.url, "sk-12345678").embed(["a", "b"])
     assert "sk-12345678" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["ключ", "sk-1\nX-Other: 1"])
+def test_a_key_that_no_header_can_hold_is_not_sent_and_not_shown(key: str) -> None:
+    with Loopback() as server, pytest.raises(HelpCenterError, match="OPENAI_API_KEY cannot be sent") as caught:
+        Endpoint("m", server.url, key).embed(["a"])
+    assert key not in str(caught.value)
 
 
 def test_an_endpoint_that_is_not_there() -> None:

@@ -31,6 +31,10 @@ class Post:
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.data = "250 OK"
+        self.quit = "221 Bye"
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        return self.quit
 
     async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]) -> str:
         if address.startswith("nobody"):
@@ -130,6 +134,12 @@ def test_a_database_that_cannot_be_opened_names_the_variable(tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"cannot be opened: .* name another folder with SUPPORT_BOT_HOME"):
         Desk(tmp_path / "file" / "desk.sqlite").tickets()
+
+
+def test_a_damaged_database_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "desk.sqlite").write_bytes(b"no database" * 100)
+    with pytest.raises(ConfigError, match=r"desk\.sqlite cannot be used: file is not a database"):
+        Desk(tmp_path / "desk.sqlite").submit("Help.")
 
 
 # Addresses
@@ -293,6 +303,31 @@ def test_a_connection_that_breaks_half_way_leaves_it_unclear_and_is_not_repeated
     post.data = "250 OK"
     assert deliver(desk, number) == mail
     assert post.envelopes == []
+
+
+@pytest.mark.parametrize("goodbye", ["421 4.3.2 Busy", "500 What?", "250 OK"])
+@pytest.mark.parametrize(("recipient", "state"), [("ann", "sent"), ("nobody", "refused")])
+def test_what_is_said_to_a_goodbye_changes_nothing(
+    desk: Desk, server: MailServer, post: Post, recipient: str, state: str, goodbye: str
+) -> None:
+    post.quit = goodbye
+    number = desk.queue(f"{recipient}@example.com", "Hello.")
+    assert deliver(desk, number).state == deliver(desk, number).state == state
+    assert len(post.envelopes) == (state == "sent")
+
+
+@pytest.mark.parametrize("data", ["nonsense", "250 " + "x" * 9000])
+def test_an_answer_that_cannot_be_understood_leaves_it_unclear(desk: Desk, server: MailServer, post: Post, data: str) -> None:
+    post.data = data
+    assert deliver(desk, desk.queue("ann@example.com", "Hello.")).state == "unclear"
+
+
+@pytest.mark.parametrize("url", ["smtp://mail..example", f"smtp://{'m' * 64}.example"])
+def test_a_host_that_cannot_exist_leaves_it_queued(desk: Desk, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("SMTP_URL", url)
+    mail = deliver(desk, desk.queue("ann@example.com", "Hello."))
+    assert mail.state == "queued"
+    assert "cannot be used: " in mail.reason
 
 
 def test_a_mail_is_handed_over_once_by_many_at_once(desk: Desk, server: MailServer, post: Post) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarm import Agent, Handoff, tool
+from swarm import Agent, Handoff, Image, Result, tool
 from swarm.assembly import Assembler
 from swarm.effects import CallModel
 from swarm.models.offline import MODEL_NAME, OfflineModel, announcement
@@ -364,3 +364,22 @@ def test_no_text_makes_it_fail(text: str) -> None:
     chosen = {"type": "function", "function": {"name": "anything"}}
     tools = [function("anything", "Do it.", ("body",), **schema)]
     assert OfflineModel(WordOverlap()).chat.completions.create(messages=[user(text)], tools=tools, tool_choice=chosen).choices
+
+
+@pytest.mark.parametrize("before", [[], [{"role": "user", "content": [{"type": "text", "text": "look"}, Image(b"a").part]}]])
+def test_what_a_tool_shows_is_nothing_that_the_user_says(drive: Drive, before: list[Any]) -> None:
+    """D30. So the tool is not called for it again, and what it said is told."""
+
+    @tool
+    def take_picture() -> Result:
+        """Take a picture of the screen."""
+        return Result(value="Taken at noon.", parts=[Image(b"b")])
+
+    def get_weather(city: str) -> str:
+        """Get the weather in a city."""
+        return f"It rains in {city}."
+
+    agent = Agent(name="Eye", functions=[take_picture, get_weather])
+    response = drive(agent, [*before, {"role": "user", "content": "take a picture of the screen"}], model())
+    assert [message["role"] for message in response.messages] == ["assistant", "tool", "user", "assistant"]
+    assert response.text == "Taken at noon. Anything else?"

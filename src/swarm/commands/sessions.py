@@ -101,8 +101,12 @@ def export(
       swarm sessions export user-42 user-43
     """
     with reporting(), open_store(store) as opened:
+        missing = dict.fromkeys(ids or ())
         for line in opened.export(ids or None):
+            missing.pop(line["session"], None)
             print(json.dumps(line, ensure_ascii=False))
+        if missing:
+            raise Failure(f"there is no session {', '.join(map(repr, missing))}; the others are exported")
 
 
 def delete(ids: Ids, store: Store = "sessions.db") -> None:

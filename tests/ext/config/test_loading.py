@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,10 @@ def test_all_mistakes_of_the_building_are_told_at_once(problems: Problems) -> No
         ("[agents.a]\ninstructions = {}", "2: agents.a.instructions: needs one of file, function"),
         ('[agents.a]\nhandoffs = [{to = "a", when = "true", similar_to = ["x"]}]', "2: agents.a.handoffs[0]: has both when and similar_to"),
         ('[agents.a]\nhandoffs = [{to = "a", threshold = 1}]', "2: agents.a.handoffs[0]: threshold needs similar_to"),
+        ("[defaults]\ntools = []\n[agents.a]", "2: defaults.tools: there is no such key; the keys are: client, model"),
+        ('[agents.a]\n[[policies]]\ntype = "Approval"\ntools = "x"', "4: policies[0].tools: there is no such key; the keys are: ask, type"),
+        ('[agents.a]\n[[policies]]\ntype = "Cache"\npath = "../x.db"', "4: policies[0].path: '../x.db' lies outside of the folder"),
+        ('[agents.a]\n[clients.c]\nbase_url = ""', "3: clients.c.base_url: must have at least 1 character"),
         ("[agents.a]\nhandoffs = [3]", "2: agents.a.handoffs[0]: must be a text in quotes, not a whole number"),
         (
             "[agents.a]\nmodel_settings.model = 'x'",
@@ -402,6 +407,13 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | 
     with pytest.raises(ConfigFileError) as caught:
         load_config(tmp_path / name, environ={})
     assert str(caught.value) == str(tmp_path / "x").removesuffix("x") + told
+
+
+def test_a_pipe_is_no_file(load: Load, tmp_path: Path) -> None:
+    """Reading one that nobody writes to would wait for ever."""
+    os.mkfifo(tmp_path / "a.md")
+    with pytest.raises(ConfigFileError, match=r"a\.md: it is no file"):
+        load('[agents.a]\ninstructions = { file = "a.md" }')
 
 
 def test_lines_may_end_as_windows_ends_them(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
@@ -97,6 +98,20 @@ def test_a_broken_file_leaves_the_last_good_one(watched: Watched, caplog: pytest
         assert watched.reloading.error is None
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR", "INFO"]
     assert "the last good version stays" in caplog.text
+
+
+def test_the_first_half_of_a_file_is_not_taken(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a file can be a whole configuration, without the rules that the other half holds."""
+    monkeypatch.setattr("swarm.ext.config.reloading._STILL", 2.0)
+    whole = TEXT.format(model="two") + '[[policies]]\ntype = "Permission"\ndeny = [{ tools = "look_up" }]\n'
+    watched.write("x.toml", "")
+    time.sleep(0.2)  # long enough for the watcher, which looks when it is told of a change
+    watched.write("x.toml", TEXT.format(model="two"))
+    time.sleep(0.2)
+    watched.write("x.toml", whole)
+    found = watched.next()
+    assert isinstance(found, Configuration)
+    assert len(found.policies) == 1
 
 
 def test_a_file_that_is_named_before_it_is_there(watched: Watched) -> None:

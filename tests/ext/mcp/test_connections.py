@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -304,6 +305,34 @@ def test_what_cannot_be_started_says_why() -> None:
     with pytest.raises(ConfigError, match=r"(?s)'mute' did not answer within 0.5 s.*I think"):
         program = "import sys, time; print('I think', file=sys.stderr, flush=True); time.sleep(60)"
         McpServer(sys.executable, ["-c", program], name="mute", connect_timeout=0.5).tools()
+
+
+def rough(kind: str) -> McpServer:
+    return McpServer(sys.executable, [str(Path(__file__).with_name("rough_server.py")), kind], name="rough")
+
+
+def test_tools_that_break_the_protocol_say_why() -> None:
+    """D91: an error of this library, as for whatever else is wrong with a server."""
+    with pytest.raises(ConfigError, match=r"'rough' lists tools that cannot be used: tools\.0\.inputSchema: Input should be"):
+        rough("tools").tools()
+
+
+def test_a_result_that_breaks_the_protocol_is_one_line_for_the_model() -> None:
+    """D91"""
+    with rough("results") as server:
+        (text,) = told(Swarm(ScriptedModel([call("work"), "Done."])).run(Agent(functions=[*server.tools()]), "Go on"))
+    assert text.startswith("Error: work: rough sent what cannot be used: content.0.")
+    assert text.endswith("more)")
+    assert "\n" not in text
+
+
+def test_what_is_printed_between_messages_is_in_our_log(caplog: pytest.LogCaptureFixture) -> None:
+    """D90: a line each, and no traceback of the SDK's."""
+    with caplog.at_level(logging.INFO), rough("prints") as server:
+        (text,) = told(Swarm(ScriptedModel([call("work"), "Done."])).run(Agent(functions=[*server.tools()]), "Go on"))
+    assert text == "Fine."
+    assert "rough: no message of the protocol: Loading the model ..." in caplog.messages
+    assert [record for record in caplog.records if record.name.startswith("mcp") and record.levelno >= logging.WARNING] == []
 
 
 def test_a_server_gets_no_secrets_but_those_it_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

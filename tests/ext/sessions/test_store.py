@@ -87,15 +87,25 @@ def test_strange_texts_come_back_as_they_were(store: SessionStore) -> None:
     assert [message["content"] for message in store.messages("s\u00e9 'x")][::2] == texts
 
 
-@pytest.mark.parametrize("id", ["", "x" * 256, "a\0b", 7, None])
+@pytest.mark.parametrize("id", ["", "x" * 256, "a\0b", "\ud83d", 7, None])
 def test_an_id_must_be_a_text(store: SessionStore, id: Any) -> None:
+    with pytest.raises(ValueError, match="a session's tag must be"):
+        store.session("s", tags=[id])
+    with pytest.raises(ValueError, match="a session's id must be"):
+        store.session(id)
     if id is not None:
         with pytest.raises(ValueError, match="a session's user must be a text of 1 to 255 characters"):
             store.session("s", user=id)
-        with pytest.raises(ValueError, match="a session's tag must be"):
-            store.session("s", tags=[id])
-        with pytest.raises(ValueError, match="a session's id must be"):
-            store.session(id)
+
+
+def test_a_list_is_no_text_and_a_time_no_text(store: SessionStore) -> None:
+    wrong: Any = "2026-01-01"
+    with pytest.raises(TypeError, match=r"tags=\['2026-01-01'\]"):
+        store.session("s", tags=wrong)
+    with pytest.raises(TypeError, match=r"ids=\['2026-01-01'\]"):
+        store.export(wrong)
+    with pytest.raises(TypeError, match="'2026-01-01' must be a datetime"):
+        store.find(since=wrong)
 
 
 def test_an_export_is_json_lines(store: SessionStore, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +201,24 @@ def test_a_store_in_memory(clock: Any) -> None:
         assert (found(store), found(other)) == (["a"], [])
 
 
+def test_a_closed_store_opens_what_is_there_by_then(tmp_path: Path) -> None:
+    """Such as a new file, where the old one was moved away."""
+    store = SessionStore(tmp_path / "s.db")
+    say(store, "a", "Hi")
+    store.close()
+    (tmp_path / "s.db").unlink()
+    say(store, "b", "Hi")
+    assert found(store) == ["b"]
+    store.close()
+
+
 def test_other_databases_are_refused() -> None:
     with pytest.raises(ConfigError, match="in SQLite or PostgreSQL, not in mysql"):
         SessionStore("mysql://user:secret@host/db")
     with pytest.raises(ConfigError, match="no URL of a database"):
         SessionStore("://nothing")
+    with pytest.raises(ConfigError, match="it was given an empty text"):
+        SessionStore("")
 
 
 @pytest.mark.parametrize(

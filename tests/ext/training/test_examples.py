@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from swarm import Agent, Image, Result, Swarm
 from swarm.evals import Case, run_evals
 from swarm.ext.sessions import SessionStore
 from swarm.ext.training import TrainingError, examples_of, export, problems_of, read_examples, read_source
+from swarm.ext.training.form import fault_of
 from swarm.models.scripted import ScriptedModel, call
 from swarm.testing import Tape
 
@@ -188,6 +190,62 @@ def test_secrets_are_hidden_in_texts_arguments_and_results(tmp_path: Path) -> No
     lines_of(tmp_path / "train.jsonl")
     with pytest.raises(TrainingError, match="is no regular expression"):
         export([], tmp_path / "x.jsonl", redact=["("])
+
+
+def test_secrets_are_hidden_in_arguments_whatever_their_names_and_types(tmp_path: Path) -> None:
+    def note(name: str, url: str, id: str, type: str, card: int, more: dict[str, Any]) -> str:
+        """Note something."""
+        return "noted"
+
+    arguments = {
+        "name": "sesame",
+        "url": "http://sesame",
+        "id": "sesame",
+        "type": "sesame",
+        "card": 4111,
+        "more": {"sesame": [True, 4111.5]},
+    }
+    agent = Agent(name="Desk", functions=[note])
+    Swarm(Tape(tmp_path / "tape.jsonl", ScriptedModel([call("note", arguments), "Noted."]), record=True)).run(agent, "hi")
+    export([tmp_path / "tape.jsonl"], tmp_path / "train.jsonl", redact=["sesame", "4111"])
+    [line] = lines_of(tmp_path / "train.jsonl")
+    [made] = [call for message in line["messages"] for call in message.get("tool_calls", ())]
+    hidden = "[redacted]"
+    assert made["function"]["name"] == "note"
+    assert json.loads(made["function"]["arguments"]) == {
+        "name": hidden,
+        "url": f"http://{hidden}",
+        "id": hidden,
+        "type": hidden,
+        "card": hidden,
+        "more": {hidden: [True, f"{hidden}.5"]},
+    }
+
+
+@pytest.mark.parametrize("calls", [[{"id": "1"}], [{"id": "1", "function": "f"}], ["f"], 5])
+def test_a_call_that_is_none_is_not_learned_from(calls: Any) -> None:
+    assert fault_of({"role": "assistant", "tool_calls": calls}, []) == "a tool call without id, name or arguments"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"\xff", "no JSON"),
+        (b"[" * 200_000, "no JSON"),
+        (b'{"messages": [{"role": ["user"], "content": "hi"}]}', "role ['user'] is none of"),
+        (
+            b'{"messages": [{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "'
+            + b"[" * 200_000
+            + b'"}}]}]}',
+            "no JSON object",
+        ),
+    ],
+)
+def test_a_file_of_anything_is_read_to_its_end(tmp_path: Path, text: bytes, says: str) -> None:
+    (tmp_path / "bad.jsonl").write_bytes(text + b'\n{"messages": [{"role": "assistant", "content": "Hello."}]}\n')
+    (first, _, problems), (second, _, none) = read_examples(tmp_path / "bad.jsonl")
+    assert (first, second, none) == (1, 2, [])
+    assert says in " ".join(problems)
 
 
 def test_images_stay_and_files_cannot_be_learned_from(tmp_path: Path) -> None:

@@ -25,11 +25,8 @@ _WANTED = {
     "invalid-json-value": "what JSON can hold; write a date in quotes",
 }
 _SUBJECT = re.compile(r"^(Input|String|List|Dictionary|Value) should")
-_ADVICE = {
-    "api_key": "a key never stands in a file: api_key_env names the environment variable that holds it",
-    "tools": "these are called functions here",
-    "system": "these are called instructions here",
-}
+_NO_KEY = "a key never stands in a file: api_key_env names the environment variable that holds it"
+_MEANT = {"tools": "functions", "system": "instructions"}
 _KINDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -83,7 +80,7 @@ def _text(document: Document, path: KeyPath, item: Any) -> str:
     if kind == "extra_forbidden":
         parent = form_at(ConfigurationForm, document.data, path[:-1])
         known = keys_of(parent, value_at(document.data, path[:-1]))
-        return f"there is no such key; {_ADVICE[key]}" if key in _ADVICE else f"there is no such key{nearest(key, known, 'keys')}"
+        return f"there is no such key{_advice(key, known)}"
     if kind == "missing":
         return "is missing"
     if kind in _WANTED:
@@ -97,6 +94,13 @@ def _text(document: Document, path: KeyPath, item: Any) -> str:
         is_key = key == "api_key_env"
         return "must be the name of an environment variable, never the key itself" if is_key else "must be a dotted path: module.function"
     return _SUBJECT.sub("must", str(item["msg"]).removeprefix("Value error, ").partition("\n")[0])
+
+
+def _advice(key: str, known: list[str]) -> str:
+    if key == "api_key":
+        return f"; {_NO_KEY}"
+    meant = _MEANT.get(key)
+    return f"; these are called {meant} here" if meant in known else nearest(key, known, "keys")
 
 
 def _has(data: Any, part: str | int) -> bool:

@@ -96,6 +96,8 @@ def read_text(path: Path) -> str:
         ConfigFileError: it cannot be read, is too large, or is no text.
     """
     try:
+        if path.exists() and not path.is_file():  # reading a pipe or a device may have no end
+            raise ConfigFileError([Problem(str(path), None, "", "it is no file")])
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:

@@ -40,7 +40,7 @@ class LimitsForm(Form):
 class ClientForm(Form):
     """A server that speaks Chat Completions."""
 
-    base_url: str
+    base_url: _Name
     """Such as http://localhost:11434/v1."""
     api_key_env: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """The name of the environment variable that holds the key; without it no key is sent."""

@@ -65,7 +65,8 @@ class _Makers:
     def _cache(self, path: KeyPath, form: forms.CacheForm) -> Any:
         options = given(form, "type")
         if form.path is not None:
-            options["path"] = self._parts.file(form.path)
+            name = form.path
+            options["path"] = self._parts.attempt((*path, "path"), lambda: self._parts.file(name))
         return policies.Cache(**options)
 
     def _context_window(self, path: KeyPath, form: forms.ContextWindowForm) -> Any:

@@ -17,6 +17,7 @@ from .loading import Configuration, read
 
 logger = logging.getLogger("swarm.config")
 _LOOK_EVERY = 1_000  # milliseconds; some file systems tell nobody of changes, and a few small files are quickly read
+_STILL = 0.1  # seconds in which nothing may change before a file is taken as written to its end
 
 
 class Reloading:
@@ -78,9 +79,10 @@ class Reloading:
             whether there is a new version.
         """
         with self._lock:
-            if all(_digest(path) == digest for path, digest in self._seen.items()):
+            now = self._digests()
+            if now == self._seen:
                 return False
-            self._seen = {path: _digest(path) for path in self._seen}
+            self._seen = now
             files: list[Path] = []
             try:
                 found, error = read(self._path, *self._given, files), None
@@ -143,9 +145,23 @@ class Reloading:
 
     def _look(self) -> None:
         try:
-            self.reload()
+            if self._settled():
+                self.reload()
         except Exception:
             logger.exception("%s cannot be read again, so the last good version stays", self._path)
+
+    def _settled(self) -> bool:
+        """Wait until files that have changed are written: the first half of one may be valid, and lack the rules of the second."""
+        seen, now = self._seen, self._digests()
+        while now != seen:
+            seen = now
+            if self._closed.wait(_STILL):
+                return False
+            now = self._digests()
+        return True
+
+    def _digests(self) -> dict[Path, str]:
+        return {path: _digest(path) for path in self._seen}
 
     def _folders(self) -> list[Path]:
         return sorted({path.absolute().parent for path in self._seen})
@@ -154,6 +170,6 @@ class Reloading:
 def _digest(path: Path) -> str:
     """What tells one content of a file from another; of a file that cannot be read, its own."""
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        return sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
     except OSError as error:
-        return f"{type(error).__name__}"
+        return type(error).__name__

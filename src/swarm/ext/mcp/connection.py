@@ -17,6 +17,7 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from ...errors import ConfigError, ToolError, ToolTimeout
 from .thread import at_exit
@@ -217,6 +218,8 @@ class Link:
                     self._listed(await _all_tools(connection.client))
             except (MCPError, TimeoutError) as error:
                 raise ConfigError(f"MCP server {self._name!r} does not list its tools: {str(error) or 'it does not answer'}") from None
+            except ValidationError as error:
+                raise ConfigError(f"MCP server {self._name!r} lists tools that cannot be used: {_reason(error)}") from None
 
     def _put_away(self) -> None:
         if self._connection is not None:
@@ -292,7 +295,7 @@ class Link:
                 if is_last or (lost and not repeatable):
                     raise ToolError(self._broken(what, error.message, lost)) from None
             except (RuntimeError, ValueError) as error:  # an answer that is not what the server or the protocol promises
-                raise ToolError(f"{what}: {self._name} sent what cannot be used: {error}") from None
+                raise ToolError(f"{what}: {self._name} sent what cannot be used: {_reason(error)}") from None
         raise AssertionError  # the loop above ends by itself
 
     def _broken(self, what: str, why: str, lost: bool) -> str:
@@ -337,6 +340,9 @@ def _reason(error: BaseException) -> str:
     """The first failure in a group of groups, in words."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if isinstance(error, ValidationError):
+        first, *more = error.errors(include_url=False)
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}{f' (and {len(more)} more)' if more else ''}"
     if isinstance(error, FileNotFoundError):
         return f"there is no {error.filename!r} to run"
     return str(error) or type(error).__name__

@@ -1,7 +1,8 @@
 """How bytes reach an MCP server: a process and its pipes, or HTTP; and what the SDK's transports do not tell.
 
-Three things are added to them. The end of the stream is seen at once, so that a dead session is not used again. What a process writes
-to its standard error goes to the log, and its last lines into the error if it cannot be used. And of an HTTP request that failed it is
+Four things are added to them. The end of the stream is seen at once, so that a dead session is not used again. What a process writes
+to its standard error goes to the log, and its last lines into the error if it cannot be used. What it prints
+between messages is a line of our log. And of an HTTP request that failed it is
 told whether the server can have seen it, without ending the requests beside it.
 """
 
@@ -13,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -21,6 +23,7 @@ import httpx2
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import JSONRPCError
+from pydantic import ValidationError
 
 logger = logging.getLogger("swarm.mcp")
 
@@ -30,6 +33,23 @@ LOST = 7102
 
 _CONNECTING_SECONDS = 30.0
 _LAST_LINES = 20
+_MOST_CHARS = 200
+
+_speaker: ContextVar[str | None] = ContextVar("speaker", default=None)
+"""The server whose standard output is read in this context."""
+
+
+def _keep(record: logging.LogRecord) -> bool:
+    """Whether the SDK's log keeps a record: of a line that is no message it would print a traceback, at level ERROR."""
+    error, name = record.exc_info[1] if record.exc_info else None, _speaker.get()
+    if name is None or not isinstance(error, ValidationError):
+        return True
+    line = str(error.errors(include_url=False)[0]["input"])
+    logger.info("%s: no message of the protocol: %s", name, line[:_MOST_CHARS])
+    return False
+
+
+logging.getLogger("mcp.client.stdio").addFilter(_keep)
 
 
 class Watched:
@@ -101,6 +121,7 @@ class Process:
                 target=self._read, args=(os.fdopen(reading, errors="replace"),), name="swarm-mcp-stderr", daemon=True
             )
             self._reader.start()
+            _speaker.set(self._name)
             async with stdio_client(self._parameters, errors) as streams:
                 yield streams
 

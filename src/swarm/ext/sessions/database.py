@@ -98,8 +98,9 @@ class Database:
                     connection.close()
 
     def close(self) -> None:
-        """Close every connection. The next use opens new ones."""
+        """Close every connection. The next use opens new ones, to what is there by then."""
         self.engine.dispose()
+        self._is_open = False
 
     def _open(self) -> None:
         with self._lock:
@@ -144,6 +145,8 @@ class Database:
 
 def _read(url: str | Path) -> tuple[str, bool, sa.URL]:
     """The name of a database to be shown, whether it is SQLite, and its URL."""
+    if not str(url):  # SQLite would take it for a file that is deleted when it is closed
+        raise ConfigError("a session store needs the path of a file, or a URL; it was given an empty text")
     if isinstance(url, Path) or "://" not in url:
         return repr(str(url)), True, sa.URL.create("sqlite", database=str(url))
     try:

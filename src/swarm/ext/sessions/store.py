@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigError
+from ...legal import is_utf8
 from ...types import Agent
 from .errors import SessionError, StoreError
 from .records import SessionInfo, searched
@@ -75,11 +76,13 @@ class SessionStore:
             tags: tags that it is to have.
 
         Raises:
-            ValueError: an id, user or tag that is empty or too long.
+            ValueError: an id, user or tag that is empty, too long or no text, or that no database can hold.
+            TypeError: `tags` is a single text.
         """
-        tags = tuple(tags)
-        for name, value in (("id", id), ("user", user), *(("tag", tag) for tag in tags)):
-            if value is not None and (not isinstance(value, str) or not 0 < len(value) <= _LONGEST or "\0" in value):  # type: ignore[redundant-expr]  # callers without a type checker
+        tags = _listed("tags", tags)
+        given = [("id", id), *(("tag", tag) for tag in tags), *([] if user is None else [("user", user)])]
+        for name, value in given:
+            if not _is_name(value):
                 raise ValueError(f"a session's {name} must be a text of 1 to {_LONGEST} characters, not {value!r}")
         return StoredSession(self, id, agents, user, tags)
 
@@ -103,6 +106,7 @@ class SessionStore:
 
         Raises:
             SessionError: a text, in a store that is encrypted.
+            TypeError: a time that is no datetime.
             ValueError: a time without a zone.
             StoreError: the store cannot be read.
         """
@@ -111,6 +115,8 @@ class SessionStore:
         if text is not None and self.sealer.seals:
             raise SessionError("what is said in sessions is encrypted, so it cannot be searched; user, tag and time can")
         for moment in (since, until):
+            if moment is not None and not isinstance(moment, datetime):  # type: ignore[redundant-expr]  # callers without a type checker
+                raise TypeError(f"{moment!r} must be a datetime with a time zone")
             if moment is not None and moment.tzinfo is None:
                 raise ValueError(f"{moment!r} has no time zone: datetime.now(timezone.utc) has one")
         with self.database.reading() as connection:
@@ -134,7 +140,13 @@ class SessionStore:
 
         Args:
             ids: of those that are wanted; None: all. One that does not exist is left out.
+
+        Raises:
+            TypeError: `ids` is a single text.
         """
+        return self._exported(None if ids is None else _listed("ids", ids))
+
+    def _exported(self, ids: tuple[str, ...] | None) -> Iterator[dict[str, Any]]:
         for info in self._every(ids):
             loaded = self.loaded(info.id)
             if loaded is not None:
@@ -236,3 +248,15 @@ class SessionStore:
         if count:
             self.database.scrub()
         return count
+
+
+def _listed(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """A single text would be taken letter by letter."""
+    if isinstance(values, str):
+        raise TypeError(f"{name}={values!r} must be a list: {name}=[{values!r}]")
+    return tuple(values)
+
+
+def _is_name(value: Any) -> bool:
+    """Whether both databases can hold it: PostgreSQL takes no NUL, and neither takes half a character."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST and "\0" not in value and is_utf8(value)

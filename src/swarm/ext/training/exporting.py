@@ -176,7 +176,21 @@ def _hidden(value: Any, hide: Callable[[str], str], name: str = "") -> Any:
         return value
     if name == "arguments":
         try:
-            return json.dumps(_hidden(json.loads(value), hide), ensure_ascii=False)
-        except ValueError:
+            return json.dumps(_hidden_data(json.loads(value), hide), ensure_ascii=False)
+        except (ValueError, RecursionError):
             return hide(value)
     return hide(value)
+
+
+def _hidden_data(value: Any, hide: Callable[[str], str]) -> Any:
+    """Arguments with all that they say hidden, whatever the parameters are called; a number that has to be hidden becomes a text."""
+    if isinstance(value, dict):
+        return {hide(key): _hidden_data(item, hide) for key, item in value.items()}  # type: ignore[misc]
+    if isinstance(value, list):
+        return [_hidden_data(item, hide) for item in value]  # type: ignore[misc]
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = json.dumps(value)
+        return value if hide(text) == text else hide(text)
+    return value

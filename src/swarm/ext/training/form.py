@@ -35,11 +35,11 @@ def read_examples(path: str | Path) -> Iterator[tuple[int, dict[str, Any], list[
     Raises:
         OSError: it cannot be read.
     """
-    with Path(path).open(encoding="utf-8") as file:
+    with Path(path).open("rb") as file:
         for number, text in enumerate(file, 1):
             try:
-                line: Any = json.loads(text)
-            except ValueError as error:
+                line: Any = json.loads(text.decode())
+            except (ValueError, RecursionError) as error:
                 yield number, {}, [f"no JSON ({error})"]
                 continue
             yield number, line if is_dict(line) else {}, problems_of(line)
@@ -86,7 +86,7 @@ def _tools(tools: Any) -> tuple[list[str], set[str]]:
 
 def _message(message: Any, tools: set[str]) -> Iterator[str]:
     role: Any = message.get("role") if is_dict(message) else None
-    if role not in _FIELDS:
+    if not isinstance(role, str) or role not in _FIELDS:
         yield f"role {role!r} is none of {', '.join(_FIELDS)}"
         return
     yield from (f"unknown field {name!r} of role {role!r}" for name in message if name != "role" and name not in _FIELDS[role])
@@ -126,7 +126,7 @@ def fault_of(reply: Any, tools: Any) -> str:
         reply: an assistant message.
         tools: what was offered.
     """
-    return next(_unsound(reply.get("tool_calls") or (), _tools(tools)[1]), "")
+    return next(_calls(reply.get("tool_calls") or [], _tools(tools)[1], is_learned=True), "")
 
 
 def _calls(calls: Any, tools: set[str], is_learned: bool) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _unsound(calls: Any, tools: set[str]) -> Iterator[str]:
 def _is_object(text: Any) -> bool:
     try:
         return isinstance(text, str) and is_dict(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

@@ -82,7 +82,7 @@ def _first_line(path: Path) -> dict[str, Any]:
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         try:
             line: Any = json.loads(file.readline())
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return line if is_dict(line) else {}
 
@@ -92,7 +92,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         for number, text in enumerate(file, 1):
             try:
                 line: Any = json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise SwarmError(f"{path}:{number}: no JSON ({error})") from None
             if not is_dict(line) or "session" not in line or not isinstance(line.get("messages"), list):
                 raise SwarmError(f"{path}:{number}: no session, since it has no 'session' or no list of 'messages'")

@@ -64,13 +64,15 @@ class Turn:
 
 
 def read_turns(messages: Iterable[Any]) -> list[Turn]:
-    """The turns of a conversation. Texts the user sent in a row, before any answer, are one turn."""
+    """The turns of a conversation. Texts the user sent in a row, before any answer, are one turn; what tools show begins none."""
     turns: list[Turn] = []
     previous = ""
     for message in messages:
         entry = as_dict(message)
         role = str(entry.get("role"))
         if role == "user":
+            if previous == "tool" and turns and _is_shown(entry.get("content"), turns[-1]):
+                continue
             text = text_of(entry.get("content"))
             if previous == "user":
                 turns[-1].text = f"{turns[-1].text}\n{text}".strip()
@@ -93,6 +95,13 @@ def text_of(content: Any) -> str:
         return content.strip()
     parts = (as_dict(part).get("text") for part in as_list(content))
     return " ".join(part for part in parts if isinstance(part, str)).strip()
+
+
+def _is_shown(content: Any, turn: Turn) -> bool:
+    """Whether a user's message holds what calls gave to see, which nobody has said."""
+    parts = as_list(content)
+    first = as_dict(parts[0]).get("text") if parts else None
+    return any(first == f"From {call.name} ({call.id}):" for call in turn.done)
 
 
 def _calls(message: dict[str, Any]) -> Iterable[tuple[dict[str, Any], str]]:
