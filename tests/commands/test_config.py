@@ -141,8 +141,9 @@ def test_an_eval_of_a_configuration(desk: Commands) -> None:
 
 
 def test_agents_over_mcp_keep_their_policies(desk: Commands) -> None:
-    """D73"""
-    agents, swarm = mcp._offered(["desk.toml"], ["desk_tools"], True, None)
+    """D73: and begin with its context variables."""
+    agents, swarm, context = mcp._offered(["desk.toml"], ["desk_tools"], True, None)
+    assert context == load_setup("desk.toml", ["desk_tools"]).context_variables != {}
     assert [agent.name for agent in agents] == ["Desk"]
     assert [type(policy).__name__ for policy in swarm["policies"]] == ["Permission"]
     assert type(swarm["client"]).__name__ == "OfflineModel"

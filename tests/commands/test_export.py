@@ -31,11 +31,11 @@ def taped(shop: Commands) -> Commands:
 def test_a_tape_becomes_a_file_that_the_check_takes(taped: Commands) -> None:
     """D74"""
     result = taped("export", "tape.jsonl", "-o", "train.jsonl")
-    assert (result.exit_code, result.stdout) == (0, "train.jsonl: 1 examples\n1 conversations, 2 answers to learn from\n")
-    assert "1 examples are few: OpenAI's API asks for 10" in result.stderr
+    assert (result.exit_code, result.stdout) == (0, "train.jsonl: 1 example\n1 conversation, 2 answers to learn from\n")
+    assert "only 1 example: OpenAI's API asks for 10" in result.stderr
     assert json.loads((taped.folder / "train.jsonl").read_text())["messages"][0] == {"role": "system", "content": "Refund."}
     checked = taped("export", "train.jsonl", "--check")
-    assert (checked.exit_code, checked.stdout) == (0, "1 examples, all valid\n")
+    assert (checked.exit_code, checked.stdout) == (0, "1 example, none of them wrong\n")
 
 
 def test_the_check_names_the_lines(taped: Commands) -> None:

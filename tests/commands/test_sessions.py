@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from swarm import Agent, Swarm, tool
+from swarm.commands.kept import KeptConversation
 from swarm.ext.sessions import SessionStore, new_key
+from swarm.models.scripted import ScriptedModel, call
 from tests.commands.conftest import Commands
 
 TWO = """
@@ -101,3 +104,27 @@ def test_keys_come_from_the_environment(two: Commands, monkeypatch: pytest.Monke
     assert result.exit_code == 1
     assert "which was not given" in result.stderr
     assert b"secret" not in Path("sealed.db").read_bytes()
+
+
+def test_a_run_that_paused_elsewhere_is_decided_in_the_chat(tmp_path: Path) -> None:
+    """X09: the person at the terminal is asked; what was decided runs, once, and the session goes on."""
+    paid: list[int] = []
+
+    @tool(approval=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    clerk = Agent(name="Clerk", functions=[pay])
+    with SessionStore(str(tmp_path / "s.db")) as store:
+        paused = Swarm(ScriptedModel([call("pay", {"amount": 5})])).run(clerk, "Pay 5", session=store.session("a"))
+        assert paused.stop_reason == "approval"
+        chat = KeptConversation(ScriptedModel(["It is paid.", "Bye."]), clerk, store.session("a"), {}, [clerk])
+        assert chat.waits
+        asked: list[str] = []
+        done = chat.reply(None, lambda event: None, lambda pending, agent: asked.append(pending.name) or True)
+        assert (done is not None and done.text, asked, paid, chat.waits) == ("It is paid.", ["pay"], [5], False)
+        chat.reply("Thanks", lambda event: None, lambda pending, agent: True)
+        assert [message["role"] for message in store.messages("a")] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+        assert chat.messages == store.messages("a")

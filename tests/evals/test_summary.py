@@ -56,6 +56,14 @@ def test_tokens_and_costs_that_nobody_counted_are_not_known() -> None:
     assert (summary.cost.value, summary.cost.known, summary.cost.of) == (0.002, 1, 2)
 
 
+def test_a_model_that_failed_before_it_answered_cost_nobody_knows_what() -> None:
+    """E07: not nothing, which would show as a sum of $0.00."""
+    nothing = USAGE | {"input_tokens": 0, "output_tokens": 0, "model_calls": 0, "cost": 0.0}
+    failed = a_result("t/1", usage=nothing, error={"type": "RateLimitError", "message": "slow down"})
+    summary = summarize(Results(a_header(), [failed, a_result("t/2", usage=USAGE | {"cost": None}), a_result("t/3", usage=nothing)]))
+    assert summary.costs == [None, None, 0.0]
+
+
 def test_results_that_are_errors_are_counted() -> None:
     failed = a_result("t/1", passed=False, error={"type": "TimeoutError", "message": "30 s"})
     assert summarize(Results(a_header(), [failed, a_result("t/2")])).errors == 1

@@ -38,7 +38,10 @@ class Conversation:
         messages: the whole history.
         context: the context variables as they are now.
         attached: content parts that go with the next message.
+        waits: whether the conversation stands at calls that a person has to decide about.
     """
+
+    waits = False
 
     def __init__(
         self,
@@ -74,14 +77,14 @@ class Conversation:
         self.context: dict[str, Any] = copied(self._first_context)
         self.attached: list[dict[str, Any]] = []
 
-    def reply(self, text: str, show: Show, decide: Decide) -> Response | None:
-        """Say something, and let the agents work until they have answered.
+    def reply(self, text: str | None, show: Show, decide: Decide) -> Response | None:
+        """Say something, or with None go on with what waits for a decision, and let the agents work until they have answered.
 
         Ctrl-C ends the reply. Whatever was done until then, or until an error, is kept; if nothing was, what was said is forgotten too,
         so that it can be said again.
 
         Args:
-            text: what the person says.
+            text: what the person says, or None.
             show: called with every event.
             decide: asked about each call that needs a person's decision, see `swarm.policies.Approval`.
 
@@ -91,7 +94,7 @@ class Conversation:
         Raises:
             Exception: whatever ended a run.
         """
-        said = [*self.messages, user_message(text, *self.attached)]
+        said = self.messages if text is None else [*self.messages, user_message(text, *self.attached)]
         self._decide = decide
         try:
             response = self._listen(said, show)

@@ -10,10 +10,12 @@ from typing import Annotated
 
 import typer
 
+from ..evals.figures import counted
 from ..ext.training import Export, export, read_examples
 from ..inspection import read_graph
 from ..types import Agent
 from .failure import Failure, reporting
+from .options import Allow
 from .sessions import keys_at_hand
 from .starts import Debug, load_starts
 
@@ -35,7 +37,7 @@ def export_data(
     form: Annotated[Form, typer.Option("--format", help="The form: JSON lines of chats.")] = Form.CHAT_JSONL,
     agents: Annotated[
         list[str] | None,
-        typer.Option("--agents", metavar="MODULE:AGENT", help="The agents that spoke; of a configuration, SWARM_ALLOW names the modules."),
+        typer.Option("--agents", metavar="MODULE:AGENT", help="The agents that spoke: what each was told, and which tools it has."),
     ] = None,
     learn: Annotated[
         list[str] | None, typer.Option("--learn", metavar="NAME", help="Learn from the answers of this agent only; may be repeated.")
@@ -46,6 +48,7 @@ def export_data(
     ] = None,
     split: Annotated[float | None, typer.Option("--split", metavar="X", help="This share for FILE, the rest for FILE.test.")] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Split in another way.")] = 0,
+    allow: Allow = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing: read training data, and say what is wrong with it.")] = False,
     debug: Debug = False,
 ) -> None:
@@ -75,7 +78,7 @@ def export_data(
         done = export(
             sources,
             output,
-            agents=_agents(agents or ()),
+            agents=_agents(agents or (), allow),
             learn=learn,
             passed=passed,
             redact=redact or (),
@@ -86,21 +89,21 @@ def export_data(
         _tell(done)
 
 
-def _agents(targets: Sequence[str]) -> list[Agent]:
-    starts, known = load_starts(targets)
+def _agents(targets: Sequence[str], allow: Sequence[str] | None) -> list[Agent]:
+    starts, known = load_starts(targets, allow)
     return list(dict.fromkeys([*starts, *known.values(), *read_graph(*starts, *known.values()).agents])) if starts else []
 
 
 def _tell(done: Export) -> None:
     for file, count in done.files.items():
-        print(f"{file}: {count} examples")
-    print(f"{done.conversations} conversations, {done.learned} answers to learn from")
+        print(f"{file}: {counted(count, 'example')}")
+    print(f"{counted(done.conversations, 'conversation')}, {counted(done.learned, 'answer')} to learn from")
     for reason, count in done.left_out.most_common():
-        print(f"left out, {count} times: {reason}", file=sys.stderr)
+        print(f"left out, {counted(count, 'time')}: {reason}", file=sys.stderr)
     if not done.examples:
         raise Failure("nothing is left to train on")
     if done.examples < _FEWEST:
-        print(f"{done.examples} examples are few: OpenAI's API asks for {_FEWEST}", file=sys.stderr)
+        print(f"only {counted(done.examples, 'example')}: OpenAI's API asks for {_FEWEST}", file=sys.stderr)
 
 
 def _check(sources: Sequence[str]) -> None:
@@ -111,6 +114,6 @@ def _check(sources: Sequence[str]) -> None:
             wrong += bool(problems)
             for problem in problems:
                 print(f"{source}:{number}: {problem}")
-    print(f"{examples} examples, {wrong} of them wrong" if wrong else f"{examples} examples, all valid")
+    print(f"{counted(examples, 'example')}, {wrong or 'none'} of them wrong")
     if wrong or not examples:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ext.sessions import StoredSession
-from ..types import Agent
+from ..types import Agent, Response
 from .conversation import Conversation
 from .failure import Failure
 
@@ -36,10 +36,19 @@ class KeptConversation(Conversation):
         self._is_new = True
         super().__init__(client, agent, context_variables, {**options, "session": session}, known, swarm)
         self._is_new = False
-        export = next(session.store.export([session.id]), None)
-        if export is not None:
-            self.messages, self.context = export["messages"], export["context_variables"]
-            self.agent = self._named(export["agent"])
+        self._session = session
+        self._read()
+
+    def _read(self) -> None:
+        """Take over what the session holds."""
+        kept = next(self._session.store.export([self._session.id]), None)
+        if kept is not None:
+            self.messages, self.context, self.waits = kept["messages"], kept["context_variables"], kept["status"] == "waiting"
+            self.agent = self._named(kept["agent"])
+
+    def _keep(self, said: list[dict[str, Any]], response: Response | None) -> None:
+        super()._keep(said, response)
+        self._read()
 
     def reset(self) -> None:
         """Not while it is kept, except at the beginning.

@@ -64,6 +64,8 @@ class Talk:
             typer.Exit: where no person holds the conversation: with code 1 if a reply failed, 130 after Ctrl-C.
         """
         self._person = not say and sys.stdin.isatty()
+        if self._person and self._conversation.waits:
+            self._say(None)
         for line in self._typed() if self._person else self._given(say or _piped()):
             if line.startswith("/"):
                 if not self._slash.do(line):
@@ -83,8 +85,12 @@ class Talk:
         if code := self._say(text):
             raise typer.Exit(code)
 
-    def _say(self, text: str) -> int:
-        """Say something and show what comes of it. Returns an exit code: 0 if that went well, 1 if it failed, 130 if it was stopped."""
+    def _say(self, text: str | None) -> int:
+        """Say something, or go on with what waits, and show what comes of it.
+
+        Returns:
+            an exit code: 0 if that went well, 1 if it failed, 130 if it was stopped.
+        """
         try:
             response = self._conversation.reply(text, self._show, self._decide)
         except BrokenPipeError:  # whoever read the output is gone

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..parts import placeholder
 from . import figures
-from .summary import in_file, tokens_of
+from .summary import cost_of, in_file, tokens_of
 
 if TYPE_CHECKING:
     from .records import CaseResult, Score
@@ -45,7 +45,7 @@ def _view(result: CaseResult) -> View:
         "stop": result.stop_reason,
         "seconds": result.seconds,
         "tokens": tokens_of(result),
-        "cost": result.usage["cost"],
+        "cost": cost_of(result),
         "usage": _usage(result),
         "error": f"{error['type']}: {error['message']}" if error else "",
         "said": _said(result),
@@ -60,14 +60,14 @@ def _usage(result: CaseResult) -> str:
     taken = [figures.seconds(result.seconds), figures.counted(usage["model_calls"], "model call")]
     for kind in ("input", "output", "cached", "reasoning"):
         taken += [f"{usage[f'{kind}_tokens']:,} {kind} tokens"] if usage[f"{kind}_tokens"] else []
-    taken.append(f"cost {_cost(usage)}")
+    taken.append(f"cost {_cost(cost_of(result))}")
     for name, apart in result.usage_apart.items():
-        taken.append(f"apart from that the {name}: {apart['input_tokens'] + apart['output_tokens']:,} tokens, cost {_cost(apart)}")
+        taken.append(f"apart from that the {name}: {apart['input_tokens'] + apart['output_tokens']:,} tokens, cost {_cost(apart['cost'])}")
     return ", ".join(taken)
 
 
-def _cost(usage: View) -> str:
-    return figures.UNKNOWN if usage["cost"] is None else figures.money(usage["cost"])
+def _cost(cost: float | None) -> str:
+    return figures.UNKNOWN if cost is None else figures.money(cost)
 
 
 def _said(result: CaseResult) -> str:

@@ -182,4 +182,4 @@ def _first_misfit(wanted: Sequence[dict[str, Any] | str], made: Sequence[dict[st
     for number, (item, call) in enumerate(zip(wanted, made, strict=False), 1):
         if not isinstance(item, str) and (why := _misfit(item, call)):
             return f"call {number}: {why}"
-    return f"{len(made)} calls instead of {len(wanted)}"
+    return f"{len(made)} of {len(wanted)} calls" if len(made) < len(wanted) else f"{len(made)} calls, not {len(wanted)}"

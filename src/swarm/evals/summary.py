@@ -101,7 +101,7 @@ def summarize(results: Results) -> Summary:
         sum(result.error is not None for result in every),
         [result.seconds for result in every],
         [tokens_of(result) for result in every],
-        [result.usage["cost"] for result in every],
+        [cost_of(result) for result in every],
         _apart(every),
     )
 
@@ -127,6 +127,11 @@ def in_file(result: CaseResult) -> tuple[str, int, str, int]:
 def tokens_of(result: CaseResult) -> int | None:
     """Input and output tokens of a result; None where the provider did not count, which shows as no tokens at all."""
     return _tokens(result.usage)
+
+
+def cost_of(result: CaseResult) -> float | None:
+    """The cost of a result in US dollars; None where it is not known, as where a model failed before it answered at all."""
+    return None if result.error is not None and not result.usage["model_calls"] else result.usage["cost"]
 
 
 def _tokens(usage: dict[str, Any]) -> int | None:
