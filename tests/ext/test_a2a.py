@@ -92,8 +92,20 @@ def test_the_card(url: str) -> None:
     """D98: at the well-known place, with what the agent says of itself."""
     card = httpx.get(f"{url}.well-known/agent-card.json").json()
     assert (card["name"], card["description"], card["capabilities"]) == ("Triage", "Answers as Triage.", {"streaming": True})
-    assert card["supportedInterfaces"] == [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
+    spoken = [(entry["url"], entry["protocolBinding"], entry["protocolVersion"]) for entry in card["supportedInterfaces"]]
+    assert spoken == [(url, "JSONRPC", "1.0"), (url, "JSONRPC", "0.3")]
     assert card["skills"][0]["name"] == "Triage"
+
+
+def test_a_client_of_the_version_before_is_answered(url: str) -> None:
+    """D98: `message/send`, as it was called until 0.3; the card says so in that version's fields too."""
+    card = httpx.get(f"{url}.well-known/agent-card.json").json()
+    assert (card["protocolVersion"], card["preferredTransport"], card["url"]) == ("0.3", "JSONRPC", url)
+    said = {"role": "user", "parts": [{"kind": "text", "text": "Direct"}], "messageId": "m", "kind": "message"}
+    sent = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": said}}
+    task = httpx.post(url, json=sent).json()["result"]
+    assert (task["kind"], task["status"]["state"]) == ("task", "completed")
+    assert task["artifacts"][0]["parts"] == [{"kind": "text", "text": "Direct (1)"}]
 
 
 def test_a_conversation_goes_on(url: str) -> None:

@@ -24,6 +24,7 @@ from .executor import Executor
 if TYPE_CHECKING:
     from ..sessions import SessionStore
 
+_SPOKEN = ("1.0", "0.3")  # the methods are called SendMessage, and message/send, in turn
 _TASKS = 10_000
 """So many are kept; the one that was silent longest is forgotten first."""
 
@@ -66,7 +67,7 @@ class A2AServer:
             name=agent.name,
             description=about,
             version=version,
-            supported_interfaces=[AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0")],
+            supported_interfaces=[AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version=spoken) for spoken in _SPOKEN],
             capabilities=AgentCapabilities(streaming=True),
             default_input_modes=["text/plain", "application/json", "image/*", "application/pdf"],
             default_output_modes=["text/plain"],
@@ -79,7 +80,7 @@ class A2AServer:
         Requests of web pages are refused; who else may ask is for what stands in front of it.
         """
         handler = DefaultRequestHandler(self._executor, Tasks(), self.card)
-        routes = [*create_agent_card_routes(self.card), *create_jsonrpc_routes(handler, "/")]
+        routes = [*create_agent_card_routes(self.card), *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True)]
         return Starlette(routes=routes, middleware=[Middleware(NoPages)])
 
 
