@@ -49,6 +49,12 @@ def test_what_is_written_is_sent_as_text(tmp_path: Path, name: str) -> None:
     assert attachment(tmp_path / name) == {"type": "text", "text": f"\n{name}:\nZoë: 1\n"}
 
 
+def test_the_mark_of_utf_8_before_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    """O06: spreadsheets write it, and a model would read it as part of the first column's name."""
+    (tmp_path / "table.csv").write_text("name,price\n", encoding="utf-8-sig")
+    assert attachment(tmp_path / "table.csv")["text"] == "\ntable.csv:\nname,price\n"
+
+
 @pytest.mark.parametrize("data", [b"a\x00b", "Zoë".encode("latin-1")])
 def test_what_only_calls_itself_text_is_a_file(tmp_path: Path, data: bytes) -> None:
     """O06"""

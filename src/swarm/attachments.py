@@ -97,7 +97,7 @@ def _part(item: Any) -> Message:
 
 def _text(data: bytes) -> str | None:
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # spreadsheets and editors of Windows put a mark before it
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text

@@ -380,3 +380,22 @@ def test_whatever_is_said_comes_back(plan: list[str], questions: list[str]) -> N
 def _plain(message: dict[str, Any]) -> Any:
     calls = [(one["function"]["name"], one["function"]["arguments"]) for one in message.get("tool_calls") or ()]
     return message.get("content") or "", calls
+
+
+@pytest.mark.parametrize("split", [None, 0.9])
+def test_a_source_is_never_written_over(tmp_path: Path, split: float | None) -> None:
+    tape = taped(tmp_path / ("train.jsonl" if split is None else "train.test.jsonl"))
+    before = tape.read_bytes()
+    (tmp_path / "here").symlink_to(tmp_path)
+    with pytest.raises(TrainingError, match="is one of the sources"):
+        export(iter([tape]), tmp_path / "here" / "train.jsonl", split=split)
+    assert tape.read_bytes() == before
+
+
+def test_a_database_that_a_url_names_is_never_written_over(tmp_path: Path) -> None:
+    database = tmp_path / "sessions.db"
+    with SessionStore(str(database)) as store:
+        Swarm(ScriptedModel(["Hello."])).run(triage, "hi", session=store.session("a"))
+    with pytest.raises(TrainingError, match="is one of the sources"):
+        export([f"sqlite:///{database}"], database, agents=[triage])
+    assert database.read_bytes().startswith(b"SQLite format 3")

@@ -76,7 +76,7 @@ def export(
         keys: the keys of encrypted stores.
 
     Raises:
-        TrainingError: a split that is none, an expression that is none, or names of agents that no agent has.
+        TrainingError: a split that is none, an expression that is none, names of agents that no agent has, or a source to write to.
         SwarmError: a source that cannot be used.
         OSError: a file that cannot be read or written.
     """
@@ -85,9 +85,12 @@ def export(
     unknown = sorted(set(learn or ()) - {agent.name for agent in agents}) if agents else []
     if unknown:
         raise TrainingError(f"no agent is called {', '.join(map(repr, unknown))}; there are {', '.join(agent.name for agent in agents)}")
-    hide, done, seen = _hiding(redact), Export(), set[str]()
+    hide, done, seen, sources = _hiding(redact), Export(), set[str](), list(sources)
     main = Path(path)
     places = [main] if split is None else [main, main.with_name(f"{main.stem}.test{main.suffix}")]
+    for place in places:
+        if any(_is_file_of(source, place) for source in sources):
+            raise TrainingError(f"{place} is one of the sources, which the export would replace; write to another file")
     beside = [place.with_name(f".{place.name}.{os.getpid()}") for place in places]
     try:
         with ExitStack() as files:
@@ -104,6 +107,11 @@ def export(
         for file in beside:
             file.unlink(missing_ok=True)
     return done
+
+
+def _is_file_of(source: str | Path, place: Path) -> bool:
+    file = Path(str(source).removeprefix("sqlite:///"))
+    return place.exists() and file.exists() and place.samefile(file)
 
 
 def _read(
