@@ -103,7 +103,8 @@ def _under(layer: _Layer, asked: Any, hooks: Hooks) -> _Layer | None:
 
 
 def _composed(first: _Layer, run: Run) -> Flow:
-    layer, outer = first, list[_Layer]()
+    layer = first
+    outer: list[_Layer] = []
     flow, _, effect, place, passed = layer
     hooks, innermost = run.options.hooks, run.options.innermost
     answer: Any = None

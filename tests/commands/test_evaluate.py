@@ -212,7 +212,7 @@ def test_a_model_that_is_busy_is_asked_again(desk: Commands) -> None:
 def test_without_a_model_it_says_how_to_get_one(desk: Commands) -> None:
     """D30"""
     done = desk("eval", "bare:agent", "cases.yaml", "--tag", "greeting")
-    assert done.exit_code == 1 and "no model to talk to" in done.stderr and "--offline" in done.stderr
+    assert done.exit_code == 2 and "no model to talk to" in done.stderr and "--offline" in done.stderr
 
 
 def test_a_terminal_shows_how_far_it_is_and_ctrl_c_says_how_to_go_on(desk: Commands) -> None:

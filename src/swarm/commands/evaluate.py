@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import ConfigError
 from ..evals import (
     Case,
     Comparison,
@@ -27,7 +28,7 @@ from ..evals import (
 from ..evals.module import options_of
 from ..policies import Retry
 from ..types import Agent
-from .failure import Failure, reporting
+from .failure import Failure, describe, reporting
 from .options import Allow, BaseUrl, Debug, MaxTurns, Model, Offline, Target
 from .progress import Progress
 from .setup import Setup, load_setup
@@ -118,8 +119,8 @@ def evaluate(
             options |= _measuring(options, judge_model, user_model) | {"repeat": repeat, "concurrency": concurrency}
             options |= {"seed": seed, "out": out, "resume": resume, "max_turns": float("inf") if max_turns is None else max_turns}
             results = _run(cases, options)
-        except EvalError as error:
-            raise Failure(str(error), 2) from None
+        except (EvalError, ConfigError) as error:
+            raise Failure(describe(error), 2) from None
         compared = None if old is None else compare(old, results)
         print_results(results, compared=compared)
         if html is not None:

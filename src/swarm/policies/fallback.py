@@ -60,7 +60,8 @@ class Fallback:
 
     def model(self, call: CallModel) -> Flow:
         """Ask until one answers."""
-        asked, others, failed = call, self._calls(call), list[str]()
+        asked, others = call, self._calls(call)
+        failed: list[str] = []
         while True:
             try:
                 reply: Reply = yield asked

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def checked_output(guard: Guardrail, call: CallModel) -> Flow:
     """Ask the model; what it says to the user is checked before it is shown."""
     assert call.run is not None
-    run, blocks = inside(call.run), list[Block]()
+    run = inside(call.run)
+    blocks: list[Block] = []
     # Once it was checked, and nothing of it is said in other words, the input costs nothing more.
     is_settled = call.run.state(guard).get(OTHERS) == {}
     if call.stream:
