@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 from pydantic_core import to_json
 
 from ..calls import Outcome, read
-from ..effects import CallModel, CallTool, Emit, Flow
+from ..effects import CallTool, Emit, Flow
 from ..errors import GuardrailTripped, OutOfTime
 from ..events import PolicyActed
 from ..inside import inside
 from ..run import Run
 from .checking import Asking, Block
 from .given import whole
-from .speech import checked_input, checked_output
+from .speech import checked
 
 Place = Literal["input", "output", "arguments", "result"]
 _MESSAGES = {
@@ -83,11 +83,7 @@ class Guardrail:
         if not {"arguments", "result"}.intersection(self.on):
             self.tool = None  # type: ignore[assignment]  # what is not looked at is not stood around
 
-    def model(self, call: CallModel) -> Flow:
-        """Check the input once, beside the first call of the run, and what each call answers."""
-        if call.run is None or call.agent is not call.run.agent:  # asked by a policy, such as a judge
-            return (yield call)
-        return (yield from (checked_output(self, call) if "output" in self.on and not call.path else checked_input(self, call)))
+    model = checked
 
     def tool(self, call: CallTool) -> Flow:
         """Check what a tool is given, then what it gave back."""

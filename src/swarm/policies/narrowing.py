@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 from ..effects import Message
 
 
-def without_tools(request: dict[str, Any], names: set[str]) -> dict[str, Any]:
+def without_tools(request: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     """A request that does not offer these tools."""
     tools = [entry for entry in request["tools"] if entry["function"]["name"] not in names]
     choice = request.get("tool_choice")

@@ -77,16 +77,16 @@ class Permission:
         if call.run is None or call.agent is not call.run.agent:
             return (yield call)  # asked by a policy, which has no tools
         run, state, tools = inside(call.run), call.run.state(self), call.request.get("tools")
-        about = (tools, run.agent, run.context.get(self._user), run.context.get(self._roles))
-        last = state.get("last")
-        if last is None or last[0] is not tools or last[1:4] != about[1:] or not self._by_names:
-            last = state["last"] = (*about, (yield from self._withheld(run, tools or (), state.setdefault("told", set()))))
-        withheld, unknown = last[4]
-        run.withheld = withheld | unknown
+        about = (run.agent, run.context.get(self._user), run.context.get(self._roles))
+        last: Any = state.get("last")
+        if last is None or last[0] is not tools or last[1] != about or not self._by_names:
+            found = yield from self._withheld(run, tools or (), state.setdefault("told", set()))
+            last = state["last"] = (tools, about, *found)
+        withheld, run.withheld = last[2:]
         return (yield call.replace(request=without_tools(call.request, withheld)) if withheld else call)
 
     def _withheld(self, run: Run, tools: Iterable[Message], known: set[tuple[str, str]]) -> Flow:
-        """The names of the tools that are not offered because of a rule, and of those that somebody else has taken off."""
+        """The names of the tools that are not offered because of a rule, and these with those that somebody else has taken off."""
         withheld = set[str]()
         sent = [entry["function"]["name"] for entry in tools if entry["function"]["name"] in run.offered]
         for name in sent:
@@ -97,7 +97,7 @@ class Permission:
                 if (asked.agent, name) not in known:
                     known.add((asked.agent, name))
                     yield from told(asked, self._audit_arguments, "withheld", rule)
-        return frozenset(withheld), frozenset(run.offered) - frozenset(sent)
+        return frozenset(withheld), frozenset(withheld).union(run.offered).difference(set(sent) - withheld)
 
     def approval(self, call: Decide) -> Flow:
         """Refuse a call that is not allowed before anybody is asked about it."""

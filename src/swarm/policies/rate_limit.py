@@ -59,7 +59,7 @@ class RateLimit:
             raise
         if reply.call is None:  # answered by a policy further in, without a request
             window.leave(ticket)
-        elif reply.call.input_tokens is not None:
+        elif self.tokens_per_minute is not None and reply.call.input_tokens is not None:
             window.settle(ticket, reply.call.input_tokens, reply.call.output_tokens or 0)
         return reply
 

@@ -57,7 +57,7 @@ class SlidingWindow:
         with self._lock:
             self._forget(now)
             ticket = Ticket(tokens + round(self._output))
-            if not self._waiting and self._paused_until <= now and not (self._after_requests([]) or self._after_tokens([], ticket)):
+            if not self._waiting and self._paused_until <= now and self._has_room(ticket):
                 self._begin(ticket, now)
             else:
                 self._waiting.append(ticket)
@@ -114,6 +114,12 @@ class SlidingWindow:
         if start <= now:
             self._waiting.remove(ticket)
             self._begin(ticket, now)
+
+    def _has_room(self, ticket: Ticket) -> bool:
+        """Whether a request may begin at once, when nobody waits."""
+        if self._requests is not None and len(self._begun) >= self._requests:
+            return False
+        return self._tokens is None or not self._after_tokens([], ticket)
 
     def _begin(self, ticket: Ticket, now: float) -> None:
         ticket.start, ticket.begun = now, True

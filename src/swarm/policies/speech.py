@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from .guardrail import Guardrail
 
 
-def checked_output(guard: Guardrail, call: CallModel) -> Flow:
-    """Ask the model; what it says to the user is checked before it is shown."""
-    assert call.run is not None
+def checked(guard: Guardrail, call: CallModel) -> Flow:
+    """Check the input once, beside the first call of the run, and what each call answers before it is shown."""
+    if call.run is None or call.agent is not call.run.agent:  # asked by a policy, such as a judge
+        return (yield call)
+    if call.path or "output" not in guard.on:
+        return (yield from checked_input(guard, call))
     run = inside(call.run)
     blocks: list[Block] = []
     # Once it was checked, and nothing of it is said in other words, the input costs nothing more.
