@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,8 +31,10 @@ from inspect_ai.tool import ToolCall
 from pydantic import BaseModel
 
 import swarm.evals
-from swarm import Agent, tool
+from swarm import Agent, AsyncSwarm, tool
+from swarm.effects import CallModel, Reply
 from swarm.evals import EvalError
+from swarm.evals import inspect_ai as solving
 from swarm.evals.inspect_ai import swarm_solver
 from swarm.prices import Price
 from swarm.testing import ScriptedModel, Turn, call
@@ -221,3 +224,19 @@ except Exception as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCE)})
     assert done.stdout == "ConfigError a solver for inspect-ai needs an extra: pip install 'openswarm[inspect]'\n"
+
+
+def test_an_answer_is_one_chunk_where_a_stream_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy may stream a judge of its own through the model that is evaluated."""
+
+    async def complete(self: Any, call: CallModel) -> Reply:
+        return Reply({"role": "assistant", "content": "whole"}, finish_reason="stop")
+
+    monkeypatch.setattr(solving._InspectModel, "complete", complete)
+
+    async def main() -> list[Any]:
+        return [item async for item in AsyncSwarm(solving._InspectModel()).run(Agent(), "hi", stream=True)]
+
+    items = asyncio.run(main())
+    assert [item["content"] for item in items if "content" in item] == ["whole"]
+    assert items[-1]["response"].text == "whole"

@@ -6,7 +6,7 @@ Needs the extra `inspect`; nothing else of `swarm.evals` imports this.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, cast
 
 from ..core import AsyncSwarm
@@ -123,9 +123,10 @@ class _InspectModel:
         message = {**_to_chat(output.message), _ORIGINAL: output.message.model_dump(mode="json", exclude_none=True)}
         return Reply(message, _counts(output.usage), _LENGTH.get(output.stop_reason, output.stop_reason), output.model)
 
-    def stream(self, call: CallModel) -> Iterator[dict[str, Any]]:
-        """A solver waits for whole answers."""
-        raise NotImplementedError
+    async def stream(self, call: CallModel) -> AsyncIterator[dict[str, Any]]:
+        """The whole answer as one chunk, since inspect-ai has no streams."""
+        reply = await self.complete(call)
+        yield {"choices": [{"index": 0, "delta": reply.message, "finish_reason": reply.finish_reason}]}
 
 
 def _to_chat(message: ChatMessage) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swarm import Agent, Image, Result, Swarm
+from swarm.effects import Reply
 from swarm.evals import Case, run_evals
 from swarm.ext.sessions import SessionStore
 from swarm.ext.training import TrainingError, examples_of, export, problems_of, read_examples, read_source
 from swarm.ext.training.form import fault_of
+from swarm.ext.training.turns import Turn, asked_again
 from swarm.models.scripted import ScriptedModel, call
 from swarm.testing import Tape
 
@@ -93,8 +95,6 @@ def test_a_stream_on_a_tape_is_the_same_example(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["database", "file"])
 def test_sessions_are_the_same_data_as_a_tape(tmp_path: Path, kind: str) -> None:
     """D74"""
-    import json
-
     with SessionStore(str(tmp_path / "s.db")) as store:
         tape = Tape(tmp_path / "tape.jsonl", ScriptedModel(SCRIPT), record=True)
         Swarm(tape).run(triage, "Refund item 7", session=store.session("a"))
@@ -161,7 +161,6 @@ def test_what_cannot_be_trained_on_is_left_out(tmp_path: Path) -> None:
             "tool_calls": [{"id": "c", "type": "function", "function": {"name": "refund", "arguments": "{"}}],
         }
     ]
-    from swarm.effects import Reply
 
     class Broken:
         def complete(self, call: Any) -> Reply:
@@ -263,7 +262,7 @@ def test_images_stay_and_files_cannot_be_learned_from(tmp_path: Path) -> None:
 def test_a_picture_that_a_tool_shows(tmp_path: Path) -> None:
     def look() -> Image:
         """Look."""
-        return Image(b"\x89PNG", mime="image/png") if "mime" in Image.__init__.__code__.co_varnames else Image(b"\x89PNG")
+        return Image(b"\x89PNG", mime="image/png")
 
     Swarm(Tape(tmp_path / "tape.jsonl", ScriptedModel([call("look"), "A bee."]), record=True)).run(Agent(functions=[look]), "hi")
     export([tmp_path / "tape.jsonl"], tmp_path / "train.jsonl")
@@ -346,8 +345,6 @@ steps = st.sampled_from(["over", "refund", "back", "two"])
 @given(st.lists(steps, max_size=6), st.lists(st.text(max_size=8), min_size=1, max_size=3))
 def test_whatever_is_said_comes_back(plan: list[str], questions: list[str]) -> None:
     """D74: read back, what is learned is what was said, each answer once, but for calls that could not run; and every example is valid."""
-    from swarm.ext.training.turns import Turn, asked_again
-
     turns: list[Any] = {
         "over": lambda: call("transfer_to_refunds"),
         "refund": lambda: call("refund", {"item": 1}),
