@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def talk(begin: subprocess.Popen[str], chance: random.Random | None) -> tuple[li
         shown.append(said)
         if chance is not None and len(shown) == wanted:
             time.sleep(chance.random() * 0.02)
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it came to its end meanwhile
+                os.kill(pid, signal.SIGKILL)
     raise AssertionError("talking.py ended by itself")
 
 

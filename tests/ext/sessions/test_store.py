@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -273,3 +274,14 @@ def test_saving_a_step_does_not_touch_what_was_said_before(store: SessionStore) 
     say(store, "s", "And?")
     assert len(written) == 2
     assert len(store.messages("s")) == 504
+
+
+def test_a_store_that_nobody_closed_lets_go_of_its_connections(tmp_path: Path) -> None:
+    """Python 3.13 warns of a connection to SQLite that is left to the garbage collector, psycopg always does."""
+    store = SessionStore(str(tmp_path / "left.db"))
+    assert store.find() == []
+    engine = store.database.engine
+    assert engine.pool.checkedin() == 1  # type: ignore[attr-defined]
+    del store
+    gc.collect()
+    assert engine.pool.checkedin() == 0  # type: ignore[attr-defined]

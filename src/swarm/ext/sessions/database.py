@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -59,6 +60,7 @@ class Database:
         self._turn = Lock()
         self._is_open = False
         self._process = os.getpid()
+        weakref.finalize(self, _let_go, self.engine, self._process)
 
     @contextmanager
     def reading(self) -> Generator[sa.Connection]:
@@ -159,6 +161,11 @@ def _read(url: str | Path) -> tuple[str, bool, sa.URL]:
     if kind not in ("postgresql", "postgres"):
         raise ConfigError(f"a session store lives in SQLite or PostgreSQL, not in {kind}: give a path, or postgresql://...")
     return repr(parsed.render_as_string(hide_password=True)), False, parsed.set(drivername="postgresql+psycopg")
+
+
+def _let_go(engine: sa.Engine, process: int) -> None:
+    """Close the connections of a store that nobody closed, also when the program ends; after a fork they belong to the parent."""
+    engine.dispose(close=os.getpid() == process)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
