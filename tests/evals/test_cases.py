@@ -236,7 +236,7 @@ def test_plain_words_in_yaml_are_those_of_yaml_1_2(tmp_path: Path) -> None:
         ("a.yaml", "- conversation: hi\n  data: {b: [{c: 1,\n    c: 2}]}\n", ":3: the name 'c' stands twice"),
         ("a.csv", "conversation,function,function\nhi,a,b\n", ":1: there are two columns called 'function'"),
         ("a.csv", 'conversation,data\nhi,"{""a"": 1, ""a"": 2}"\n', ":2: the cell of data holds no JSON .the name 'a' stands twice"),
-        ("a.json", '[{"conversation": "hi", "data": ' + "[" * 9000 + "]" * 9000 + "}]", ": lists and objects stand inside each other"),
+        ("a.json", '[{"conversation": "hi", "data": ' + "[" * 99_999 + "]" * 99_999 + "}]", ": lists and objects stand inside each other"),
         ("a.yaml", "- conversation: hi\n  data: " + "[" * 3000 + "]" * 3000, ": lists and objects stand inside each other"),
         ("a.json", '[{"conversation": "hi", "data": {"a": ' + "9" * 5000 + "}}]", ":1: Exceeds the limit"),
         ("a.json", '[{"conversation": "hi",\n "data": {"a": NaN}}]', ":1: NaN is no number in JSON"),
